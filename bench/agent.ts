@@ -10,12 +10,12 @@ import { openStage } from '../test/support/stage.js';
 import { middle } from './support/load.js';
 
 /**
- * Measures the latency that `sealwright agent` adds to a signature, and its throughput. Run: `npm run bench -- agent`.
- * Signatures through the API and through the agent alternate: sequential for latency, concurrent for throughput. Client, agent, service and stores share the
- * machine.
+ * Measures the latency that `sealwright agent` adds to a signature, and the agent's throughput. Run: `npm run bench -- agent`.
+ * Signatures through the API alternate with signatures through the agent: one at a time for latency, concurrently for throughput. Client, agent, service and
+ * stores share the machine.
  */
 const TURNS = Number(process.env['BENCH_TURNS'] ?? 400);
-/** Time limit for each measurement, for machines too slow to complete all turns. */
+/** Time limit for each measurement, for machines that are too slow to complete all turns. */
 const MAX_TURNS_MS = 20_000;
 const MAX_WARM_UP_MS = 10_000;
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);

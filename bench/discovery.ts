@@ -8,9 +8,9 @@ import { canMakeSilence, type SilentNetwork, silentNetwork } from './discovery/s
 
 /**
  * npm run bench -- discovery [--only keyscan,network,resume] [--hosts 256] [--bits 16]
- * Measures scan throughput. `keyscan`: compared with ssh-keyscan against the same sshd on many loopback addresses. `network`: a network (in a namespace) in
- * which one address in a hundred is a live host and all others stay silent. `resume`: the same network, with the worker killed halfway. Each measurement takes
- * some minutes. Needs root, iproute2, openssh and python3 (for counting).
+ * Measures scan throughput. `keyscan` compares a scan with ssh-keyscan against the same sshd on many loopback addresses. `network` scans a network (in a
+ * namespace) in which one address in a hundred is a live host and all other addresses stay silent. `resume` scans the same network, and the worker is killed
+ * halfway through. Each measurement takes some minutes. Requires root, iproute2, openssh and python3, which counts the packets.
  */
 const { values } = parseArgs({
   options: {

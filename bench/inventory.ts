@@ -15,12 +15,12 @@ import { Probe } from './inventory/probe.js';
 import { CpuMeter } from './support/cpu-meter.js';
 
 /**
- * Compares the inventory with a plain COPY on the same machine, alternating between the two. An import rate is assets per second through HTTP, validation,
- * classification and writing. It is compared with the rows per second of a COPY into a bare table just before. Exports are compared with a COPY out of the
- * table.
+ * Compares the inventory with a plain COPY on the same machine, alternating between inventory and COPY. An import rate is the number of assets per second,
+ * including HTTP, validation, classification and writing. Each import rate is compared with the rows per second of a COPY into a bare table immediately before.
+ * Each export is compared with a COPY out of the table.
  *
- * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to reach after the last size, by
- * duplicating rows inside the database. The read operations are then measured again.
+ * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to which the inventory is filled after the last size,
+ * by duplicating rows inside the database. The read operations are then measured again.
  */
 const SIZES = (process.env['BENCH_ASSETS'] ?? '10000,100000').split(',').map(Number);
 const FILL = Number(process.env['BENCH_FILL'] ?? 0);
@@ -28,17 +28,19 @@ const ROUNDS = 40;
 /** Assets imported before the measurement, because a new service is slow until V8 has compiled its hot code. */
 const WARM_UP = 10_000;
 const WARM_UPS = 3;
-/** Total number of assets to import over all turns. A single turn varies too much, so the median counts. */
+/** Total number of assets to import over all turns. The result is the median of the turns, because a single turn varies too much. */
 const ENOUGH = 500_000;
 const MIN_TURNS = 3;
 const MAX_TURNS = 7;
 /**
- * Concurrent senders, provided the service accepts that much data at once (docs/sensors.md). Each sender sends DOCUMENTS_EACH documents per turn. At the end of
- * a turn, one sender waits for the other. With more documents, the wait is a smaller share of the turn.
+ * Number of concurrent senders, provided that the service accepts that much data at once (docs/sensors.md). Each sender sends DOCUMENTS_EACH documents per
+ * turn. At the end of a turn, one sender waits for the other sender. With more documents, the wait is a smaller share of the turn.
  */
 const SENDERS = 2;
 const DOCUMENTS_EACH = 4;
-/** Minimum number of rows in the reference COPY. A COPY of 10,000 rows takes a tenth of a second, and times of such short runs differ by a factor of two. */
+/**
+ * Minimum number of rows in the reference COPY. A COPY of 10,000 rows takes a tenth of a second, and the durations of such short runs vary by a factor of two.
+ */
 const MIN_ROWS = 100_000;
 const EXPORTS = 5;
 
@@ -163,7 +165,7 @@ async function measure(assets: number): Promise<number> {
   return assets * (made + 1) + WARM_UP * (1 + (WARM_UPS - 1) * SENDERS);
 }
 
-/** Measured rate, and the machine's limit measured just before. */
+/** The measured rate, and the machine's limit measured immediately before. */
 interface Turn {
   readonly rate: number;
   readonly limit: number;
@@ -183,7 +185,9 @@ async function residentMegabytes(): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
-/** Measures exports. The first export only shows memory growth and is not compared with the limit, because the first export of a service is slow. */
+/**
+ * Measures exports. The first export only shows memory growth and is not compared with the limit, because the first export after the service starts is slow.
+ */
 async function measureExport(): Promise<void> {
   const bare = await BareTable.open(stage.databaseUrl);
   const cold = await exportAll();
@@ -232,7 +236,7 @@ async function times(path: string, rounds = ROUNDS, body?: object): Promise<numb
   return list;
 }
 
-/** Measures the requests that users wait for: pages, counts, the graph. */
+/** Measures the requests that users wait for: pages, counts and the graph. */
 async function reads(): Promise<void> {
   for (const query of PAGES) within(`page ${query}`, p(0.95, await times(`/api/assets${query}`)), 50);
   for (const path of SUMMARIES) within(path, p(0.95, await times(`/api/analytics/${path}`)), 50);

@@ -8,7 +8,7 @@ import { judgeAnew } from './inventory/judging.js';
 
 /**
  * Measures reclassification after a rule change and rereading after a reader upgrade, with an inventory of BENCH_FILL assets (1,000,000 by default)
- * in PostgreSQL. The assets use BENCH_ALGORITHMS algorithms, each with its own verdict row; the rule change affects a tenth of them.
+ * in PostgreSQL. The assets use BENCH_ALGORITHMS algorithms, each with a separate verdict row. The rule change affects a tenth of the algorithms.
  */
 const FILL = Number(process.env['BENCH_FILL'] ?? 1_000_000);
 const SENT = 100_000;

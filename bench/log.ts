@@ -28,7 +28,7 @@ const perSecond = (count: number, took: number) =>
     .padStart(9)}/s`;
 const line = (what: string, figure: string) => console.log(`${what.padEnd(44)}${figure}`);
 
-/** Bulk-inserts entries like those written by signing and returns the time in seconds, which is the reference for sequencing. */
+/** Bulk-inserts entries like those that signing writes. Returns the time in seconds, with which the time for sequencing is compared. */
 async function fill(count: number): Promise<number> {
   let took = 0;
   for (let done = 0; done < count; done += BATCH) {
@@ -79,7 +79,7 @@ interface Verified {
   readonly megabytes: number;
 }
 
-/** Runs the command line like an auditor: exports and verifies all entries, starting from the state of the previous run. */
+/** Runs the CLI as an auditor does: exports and verifies all entries, starting from the state of the previous run. */
 async function verified(...args: string[]): Promise<Verified> {
   const { body } = await service.call('GET', '/api/v1/audit/log/key', { key: apiKey });
   writeFileSync(join(directory, 'log.pem'), body.publicKey as string);

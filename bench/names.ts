@@ -4,7 +4,7 @@ import { knownFamilies } from '../src/inventory/judgement/vocabularies/families.
 import curvesFile from '../src/inventory/judgement/vocabularies/curves.json' with { type: 'json' };
 import namesFile from '../src/inventory/judgement/vocabularies/opaque-names.json' with { type: 'json' };
 
-/** Measures the time to parse an algorithm name that this process has not seen before, for every vocabulary name in four variants. */
+/** Measures the time needed to parse algorithm names that this process has not seen before: every name in the vocabulary, in four variants. */
 const ROUNDS = 10;
 
 const families = [...knownFamilies().values()].flatMap(({ words }) =>

@@ -10,8 +10,8 @@ import { openStage, type Stage } from '../test/support/stage.js';
 import { type Fleet, type FleetMessage, scanOf } from './support/sensor-fleet.js';
 
 /**
- * Sensors push concurrently through one api process, each with a separate key and separate assets, while another client reads. Reports whether every asset was
- * counted, the process's memory, and the read latency with and without load.
+ * Sensors push concurrently through one api process, each with a separate key and separate assets, while another client reads. Reports the process's memory,
+ * the read latency with and without load, and whether every asset was counted.
  */
 const SENSORS = Number(process.env['BENCH_SENSORS'] ?? 500);
 const ASSETS = Number(process.env['BENCH_ASSETS'] ?? 1000);
@@ -37,7 +37,7 @@ async function register(sensor: number): Promise<string> {
 
 interface Reading {
   readonly times: number[];
-  /** Status and error code of each response other than 200. */
+  /** Status and error code of each response whose status is not 200. */
   readonly refusals: string[];
 }
 
@@ -60,7 +60,7 @@ const residentMb = () =>
 interface Push {
   readonly seconds: number;
   readonly waits: number[];
-  /** Memory of the process over time, with the number of sensors that had finished. */
+  /** Memory of the process over time, with the number of sensors that had finished at each point. */
   readonly memory: { readonly done: number; readonly mb: number }[];
   readonly reading: Reading;
 }

@@ -10,14 +10,14 @@ import { CpuMeter } from './support/cpu-meter.js';
 import { hammer, median, middle } from './support/load.js';
 
 /**
- * Measures the overhead of the service relative to the HSM, as ratios of figures from the same run on the same machine. The client, the API, PostgreSQL, Redis
- * and the key process share the cores of the machine. The service is warmed up first, because V8 compiles its code during the first seconds. Compared
- * operations alternate, so that a slowdown of the machine affects both. Figures are medians.
+ * Measures the service's overhead relative to the HSM, as ratios between rates from the same run on the same machine. The client, the API, PostgreSQL, Redis
+ * and the key process share the cores of the machine. The service is warmed up first, because V8 compiles its code during the first seconds. The compared
+ * operations alternate, so that a slowdown of the machine affects both operations. Figures are medians.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);
 const WARM_UP_SECONDS = 10;
-/** Enough callers to keep the cores busy while requests wait for the group commit and the disk. */
+/** Number of callers, which is large enough to keep the cores busy while requests wait for the group commit and the disk. */
 const CONNECTIONS = 128;
 const MEASURED = [
   { type: 'rsa-3072', scheme: 'rsa-pkcs1v15', wanted: 0.6 },
@@ -141,7 +141,7 @@ async function shareWithTree(type: KeyType): Promise<number> {
       rates.set(turn, await turn());
       await allNumbered();
     }
-    // The first measurement of a turn finds less data in the database, so the order is reversed each time.
+    // The first measurement of a turn runs with less data in the database, so the order is reversed on each turn.
     turns = turns.toReversed();
     return (rates.get(withTree) ?? 0) / (rates.get(without) ?? 1);
   });

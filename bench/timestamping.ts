@@ -11,8 +11,8 @@ import { CpuMeter } from './support/cpu-meter.js';
 import { median } from './support/load.js';
 
 /**
- * Measures the overhead of the timestamp authority relative to the key process alone, in the same run on the same machine, and verifies that two
- * processes never issue the same serial number for 10,000 tokens.
+ * Measures the timestamp authority's overhead relative to the key process alone, in the same run on the same machine. Verifies that two processes that issue
+ * 10,000 tokens never use the same serial number twice.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);

@@ -68,7 +68,7 @@ async function measure(): Promise<boolean> {
   }
   const turns = new Map<string, Turn[]>([...services.keys()].map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round += 1) {
-    // The first service of a round has colder caches, so the order rotates.
+    // The first service measured in a round has colder caches, so the order rotates.
     const order = [...services];
     for (const [name, service] of [...order.slice(round % order.length), ...order.slice(0, round % order.length)])
       turns.get(name)?.push(await turn(service));

@@ -9,9 +9,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- access [--out FILE]
- * Calls every documented operation of the running service without a credential, as a person with each role, as a person with each role and a sign-in that is
- * too old for step-up, and with an API key for each single scope. Compares each response with the permission matrix. --out: writes the table as Markdown.
- * Exits with 0 if all responses are as expected.
+ * Calls every documented operation of the running service without a credential, as people with each role and a fresh sign-in, as people with each role and a
+ * sign-in that is too old for step-up, and with API keys that each have a single scope. Compares each response with the permission matrix. --out: writes the
+ * table as Markdown. Exits with 0 if all responses are as expected.
  */
 const { values } = parseArgs({ options: { out: { type: 'string' } } });
 const { say, check, conclude } = new Findings();

@@ -19,7 +19,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 interface WaitingTool {
   readonly name: string;
   readonly tool: RunningTool;
-  /** Runs the tool's own verifier. `text` is the output. */
+  /** Runs the tool's own verifier. `text` is the verifier's output. */
   verify(): { readonly ok: boolean; readonly text: string };
 }
 
@@ -68,7 +68,7 @@ async function proven({ name, tool, verify }: WaitingTool, began: number): Promi
   return isProven;
 }
 
-/** Creates a key with an OpenPGP certificate, and the wrapper scripts through which tools call our gpg. */
+/** Creates a key with an OpenPGP certificate, and the wrapper scripts through which tools call this product's gpg. */
 async function openPgpKey(name: string): Promise<void> {
   const { id } = await createKey(service, apiKey, { name, type: 'rsa-3072', purpose: 'openpgp' });
   const body = { userIds: [`Packages <${name}@example.org>`] };

@@ -5,7 +5,7 @@ import { agentKey, type SoftwareToken, softwareToken } from '../test/client/agen
 
 /**
  * `npm run proof -- agent [--frames 1000000] [--seed 1]`: sends mutated messages to the PKCS #11 server of the agent. The server must answer or close each
- * connection, must not leak memory, and must request signatures only over digests from a message. `agent-waiting` covers waiting for approval.
+ * connection, must not leak memory, and must request signatures only over digests that a message contained. `agent-waiting` covers waiting for approval.
  */
 const { values } = parseArgs({
   options: {
@@ -14,7 +14,7 @@ const { values } = parseArgs({
   },
 });
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-/** Number of rounds; memory is measured after each. */
+/** Number of rounds. Memory is measured after each round. */
 const ROUNDS = 20;
 /** Concurrent conversations. Each conversation has a separate server, so that every signature request can be compared with the conversation's messages. */
 const LANES = 16;

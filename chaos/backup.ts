@@ -71,7 +71,7 @@ async function underLoad(): Promise<{ first: Made; revoked: { id: string; key: s
   const revoked = await newApiKey(service, inst.apiKey, ['sign:digest', 'sign:read']);
   const load = new Load(service, inst.apiKey);
   await sleep(3000);
-  // Uses a permissive umask, as a cron job may have.
+  // Uses a permissive umask, which a cron job may have.
   const began = performance.now();
   const {
     code,
@@ -117,7 +117,7 @@ async function verified({ directory }: Made): Promise<void> {
     new URL(inst.postgres.url('x')).password,
     readFileSync(inst.token.pinFile, 'utf8').trim(),
   ];
-  // The PIN has six digits, which can occur in any longer number. In the dump, only a value that equals the PIN counts.
+  // The PIN has six digits, which can occur in any longer number. In the dump, only a value that is equal to the PIN counts as a leak.
   const inFiles = secrets.filter((secret) => files.some((content) => content.includes(secret)));
   const inDump = secrets.slice(0, 3).filter((secret) => dumped.includes(secret));
   check(
@@ -197,7 +197,7 @@ async function withoutRoom(): Promise<void> {
   execFileSync('umount', [small]);
 }
 
-/** Makes changes after the backup and stores the state that auditors keep. */
+/** Makes changes after the backup, and stores the state that auditors have kept. */
 async function later(revoked: string): Promise<void> {
   const service = inst.service;
   if (service === undefined) throw new Error('it runs');
@@ -278,7 +278,7 @@ async function refusals(directory: string): Promise<void> {
   writeFileSync(join(copy, 'database.dump'), dump);
   const { code, err } = await inst.admin(['restore', 'run', copy]);
   check('a backup with one bit changed is refused', code === 1 && err.includes('was changed'), err);
-  // A type is not a table, so the database counts as empty, but a statement in the middle of the restore fails.
+  // The database counts as empty, because a type is not a table, but a statement in the middle of the restore fails.
   await inst.postgres.sql('CREATE TYPE signing_request AS ENUM ()', 'sealwright');
   const failing = await inst.admin(['restore', 'run', directory]);
   check(

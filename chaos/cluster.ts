@@ -38,7 +38,7 @@ const started = performance.now();
 const findings = new Findings(true);
 const { say, check } = findings;
 
-/** Injects all faults of the selected parts one after another until the time is up. */
+/** Injects all faults of the selected parts one after another until the time limit is reached. */
 async function inject(faults: Faults): Promise<void> {
   const times = (count: string, fault: (turn: number) => Promise<void>) =>
     Array.from({ length: Number(count) }, (_, turn) => () => fault(turn));
@@ -58,7 +58,7 @@ async function inject(faults: Faults): Promise<void> {
   }
 }
 
-/** Waits until nothing is in progress: every client has a response, workers have finished, and the log contains all entries. */
+/** Waits until no work is in progress: every client has a response, all workers have finished, and the log contains all entries. */
 async function drain(stack: Stack, clients: Clients): Promise<void> {
   await clients.stop(DRAIN_SECONDS * 1000);
   await until('the last work to end', DRAIN_SECONDS, async () => {
@@ -120,7 +120,7 @@ async function conclude(stack: Stack, clients: Clients, faults: Faults): Promise
   return verdict;
 }
 
-/** Verifies the audit log like an auditor: every entry once, in a single tree. */
+/** Verifies the audit log as an auditor does: the log must be a single tree that contains every entry once. */
 async function auditLog(stack: Stack): Promise<void> {
   const node = stack.network.nodes[0];
   const log = await readLog(stack.postgres, stack.service.url(node), stack.service.apiKey);
@@ -133,8 +133,8 @@ async function auditLog(stack: Stack): Promise<void> {
 }
 
 /**
- * Isolates the leader's machine from the other machines while writes continue there. Without synchronous replication, the leader acknowledges writes that no
- * other machine has.
+ * Isolates the leader's machine from the other machines while writes continue there. Without synchronous replication, the leader acknowledges writes that have
+ * not reached any other machine.
  */
 async function loseSomething(stack: Stack, clients: Clients): Promise<void> {
   const leader = await stack.postgres.settled();
@@ -146,7 +146,7 @@ async function loseSomething(stack: Stack, clients: Clients): Promise<void> {
   await stack.postgres.settled();
 }
 
-/** Prints what each api reports about replication and about the log, whose newest state the tokens store. */
+/** Prints what each api reports about replication and about the log, whose latest state is stored in the tokens. */
 async function whatIsSaid(stack: Stack): Promise<void> {
   for (const node of stack.network.nodes) {
     const { components } = JSON.parse(await stack.service.health(node)) as Said;

@@ -11,7 +11,7 @@ import { Findings } from './support/findings.js';
 /**
  * npm run proof -- defences [NUMBER …] [--unit]
  * Removes each defence against a finding of the security review (docs/attacks.md) from a copy of the tree, one at a time, and runs the
- * defence's test. The test must pass with the defence and fail by an assertion without the defence. NUMBER: only the defences against
+ * defence's test. The test must pass with the defence, and an assertion must fail without the defence. NUMBER: only the defences against
  * these findings. --unit: only defences with a unit test, which takes a few minutes. Exits with 0 if each removal is detected.
  */
 const { values, positionals } = parseArgs({
@@ -25,7 +25,7 @@ const wanted = MUTATIONS.filter(
 
 interface Result {
   readonly isMissed: boolean;
-  /** The test that failed, or what happened instead. */
+  /** Name of the test that failed, or a description of what happened instead. */
   readonly what: string;
 }
 

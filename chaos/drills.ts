@@ -11,7 +11,7 @@ import { until } from './support/until.js';
 /**
  * npm run proof -- drills [LETTER …]
  * Simulates production failures one at a time on an installation monitored by a real Prometheus with the rules of deploy/observability. Health must report
- * the failure, the alert must fire within a minute, its runbook page must name the first action, and the service must recover on its own.
+ * the failure, the alert must fire within a minute, the alert's runbook page must describe the first action, and the service must recover without intervention.
  */
 const MAX_FIRING_SECONDS = 60;
 const RECOVERY_SECONDS = 60;

@@ -10,19 +10,19 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- growth [--assets N] [--rounds N]
- * Creates an inventory with millions of assets. Checks that pages, summaries and searches are answered completely and in time, and that every certificate about
- * to expire raises an alert. Needs about 2 KB of disk space per asset in TMPDIR. Exits with 0 if all checks pass.
+ * Creates an inventory with millions of assets. Checks that pages, summaries and searches return complete results in time, and that every certificate that is
+ * about to expire raises an alert. Needs about 2 KB of disk space per asset in TMPDIR. Exits with 0 if all checks pass.
  */
 const { values } = parseArgs({
   options: { assets: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '40' } },
 });
 const ASSETS = Number(values.assets);
 const ROUNDS = Number(values.rounds);
-/** Percentage of the table's pages to sample. Selects about a thousand assets, whatever the inventory's size. */
+/** Percentage of the table's pages to sample, which selects about a thousand assets regardless of the size of the inventory. */
 const SAMPLE = Math.min(100, 100_000 / ASSETS);
 const MAX_MS = 100;
 const MAX_TRIES = 3;
-/** Time limit for a call whose filter has no index. Such a call reads a bounded part of the table and returns a cursor for the rest. */
+/** Time limit for a call whose filter has no index. A call without an index reads a bounded part of the table and returns a cursor for the rest. */
 const MAX_PART_MS = 2000;
 const BASE = 10_000;
 const ALERT_MINUTES = 5;
@@ -43,7 +43,7 @@ let stage: Stage;
 let service: Service;
 let apiKey: string;
 
-/** Retries like a client when the response has a Retry-After header. On a busy machine, a new database connection may take too long. */
+/** Like a client, retries when the response has a Retry-After header. On a busy machine, a new database connection may take too long. */
 async function get(path: string) {
   for (let tries = 1; ; tries += 1) {
     const { status, headers, body } = await service.call('GET', path, { key: apiKey });
@@ -102,7 +102,7 @@ async function searches(): Promise<void> {
   );
 }
 
-/** Returns the IDs that SQL finds without the indexes of the service. */
+/** Returns the IDs that SQL finds without using the service's indexes. */
 async function expected(text: string): Promise<string[]> {
   return withClient(stage.databaseUrl, async (client) => {
     const { rows } = await client.query<{ id: string }>('SELECT id FROM asset WHERE strpos(name, $1) > 0 ORDER BY id', [
@@ -112,7 +112,7 @@ async function expected(text: string): Promise<string[]> {
   });
 }
 
-/** Reads all pages of a search like a client. */
+/** Reads all pages of a search, as a client does. */
 async function found(q: string): Promise<{ ids: string[]; calls: number; longest: number }> {
   const ids: string[] = [];
   let [calls, longest] = [0, 0];
@@ -173,7 +173,7 @@ try {
   const total = await fillInventory(stage.databaseUrl, ASSETS, (line) =>
     say(`       ${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s ${line}`),
   );
-  // An inventory of this size has search indexes; a worker would create them within an hour.
+  // Creates the search indexes of an inventory of this size, which a worker would create within an hour.
   await runToEnd(['migrate'], stage.settings, { timeoutMs: 3_600_000 });
   say(`       ${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s search indexes`);
   say(`${total.toLocaleString('en')} assets`);
@@ -183,7 +183,7 @@ try {
   await searches();
   await stage.start({ role: 'worker' });
   await certificateAlerts();
-  // Runs last: search terms without a trigram are searched part by part, which takes minutes.
+  // These searches run last, because terms without a trigram are searched part by part, which takes minutes.
   for (const text of [...ODD_NAMES, '%', '_d', 'юч']) await complete(text);
   say(`       ${repeated} calls were repeated`);
 } finally {

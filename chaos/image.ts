@@ -30,7 +30,7 @@ const podman = (...args: string[]) =>
 const megabytesIn = (folder: string) =>
   Number(execFileSync('du', ['-sxm', folder], { encoding: 'utf8' }).split('\t')[0]);
 
-/** Creates a minimal Debian with Node.js, npm and the account `node`, like the official image. */
+/** Creates a minimal Debian system that, like the official image, contains Node.js, npm and the account `node`. */
 function importBase(): void {
   const root = join(place, 'base');
   execFileSync('mmdebstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root], { stdio: 'pipe' });
@@ -49,7 +49,7 @@ function importBase(): void {
   rmSync(archive);
 }
 
-/** Copies certificates, npm settings and package sources of this machine, whose access to the registries may depend on them. */
+/** Copies this machine's certificates, npm settings and package sources, because access to the registries may depend on these files. */
 function useNetworkOfThisMachine(root: string): void {
   cpSync('/etc/ssl/certs/ca-certificates.crt', join(root, 'etc/ssl/certs/ca-certificates.crt'));
   const settings = ['registry', 'replace-registry-host'].map((name) => `${name}=${execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim()}\n`); // prettier-ignore
@@ -177,7 +177,7 @@ try {
   const written = readFileSync(join(place, 'state/softhsm2.conf'), 'utf8');
   check('its token is in the volume', written.includes('/var/lib/sealwright/tokens'));
   const stopped = performance.now();
-  // Signals the first process of the container, like `podman stop`; unshare itself ignores the signal.
+  // Signals the first process of the container, as `podman stop` does, because unshare itself ignores the signal.
   process.kill(Number(readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8')), 'SIGTERM');
   const code = await ended(service);
   check('it ends with 0 when it is told to stop', code === 0, `${Math.round(performance.now() - stopped)} ms`);

@@ -9,8 +9,8 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- install [--release bookworm|trixie] [--packages DIRECTORY]
- * Follows docs/install.md command by command on an empty Debian, and the step about a new machine on a second machine. Steps 1 and 2 have network access; the
- * other steps have only the loopback interface. Only systemctl is replaced, because systemd cannot run here; the replacement starts units from their files.
+ * Follows docs/install.md command by command on an empty Debian, and runs the step about a new machine on a second machine. Steps 1 and 2 have network access;
+ * the other steps have only the loopback interface. Only systemctl is replaced, because systemd cannot run here; the replacement starts units from their files.
  * Requires root. `--packages` uses packages that are already built.
  */
 const { values } = parseArgs({
@@ -30,7 +30,7 @@ const CHOOSE_PASSWORD = [
   `curl --silent --show-error --fail --cacert /etc/nginx/sealwright.pem --json "{\\"token\\":\\"$RESET\\",\\"password\\":\\"${PASSWORD}\\"}" https://$NAME/api/auth/password/reset`,
 ].join('\n');
 
-/** Commands on the new machine that show that the old password and the old key work. */
+/** Commands that show that the old password and the old key work on the new machine. */
 const SIGN_AGAIN = [
   `export URL=https://$NAME CURL_CA_BUNDLE=/etc/nginx/sealwright.pem`,
   `TOKEN=$(curl --silent --fail --json '${JSON.stringify({ email: ADMIN, password: PASSWORD })}' $URL/api/auth/login | jq -r .access_token)`,
@@ -49,7 +49,7 @@ try {
   machine.take(packages);
   say('following steps 1 and 2 …');
   succeeds('steps 1 and 2 succeed', machine.install(scriptOf(['1. Names', '2. Packages'])));
-  // The machine is copied here, because a new machine is in this state after steps 1 and 2.
+  // The machine is copied at this point, because a new machine is in the same state after steps 1 and 2.
   const other = machine.copy('two');
   say('following steps 3 to 10 …');
   const said = succeeds(
@@ -98,7 +98,7 @@ function succeeds(what: string, { code, out }: { code: number; out: string }): (
   return (title) => parts[parts.indexOf(title) + 1] ?? '';
 }
 
-/** Builds the packages as release engineers do. The later version is the same build with another version number. */
+/** Builds the packages as release engineers do. The later version is the same build with a higher version number. */
 function pack(): string[] {
   const to = join(place, 'packages');
   const from = join(ROOT, 'dist/packages');
@@ -126,8 +126,8 @@ function blocksOf(title: string): string[] {
 }
 
 /**
- * Combines steps of the page into a script. Simulates the person's input: names other than those in step 1, and a password that is chosen through the link
- * printed by setup and entered where the page asks for it.
+ * Combines the commands of these steps into a script. Simulates the person's input: names other than those in step 1, and a password that is chosen through the
+ * link printed by setup and entered where the page asks for it.
  */
 function scriptOf(steps: readonly string[]): string {
   const lines = ['set -euo pipefail', 'exec 2>&1', 'cd /root'];

@@ -8,7 +8,7 @@ import { Findings } from './support/findings.js';
 /**
  * npm run proof -- release
  * Creates a release twice, in two clones at different paths and at different times, both signed by a running Sealwright. The files of both releases must be
- * identical, and openssl must verify all signatures. Commits that do not match the version are refused and leave nothing behind.
+ * identical, and openssl must verify all signatures. A release from a commit that does not match the version must be refused without leaving any files behind.
  */
 const ROOT = join(import.meta.dirname, '..');
 const VERSION = '99.0.0';

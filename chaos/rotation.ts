@@ -58,8 +58,8 @@ function custodies(): Custody[] {
 }
 
 /**
- * Returns sshd_config lines that exempt loopback addresses from penalties. Since 9.8, sshd blocks an address after repeated refusals, which checking the
- * removed keys causes.
+ * Returns sshd_config lines that exempt loopback addresses from penalties. Since version 9.8, sshd blocks an address after repeated refusals. Checking that
+ * removed keys are refused would cause such a block.
  */
 function exemptions(): string[] {
   const [, major = '0', minor = '0'] = /OpenSSH_(\d+)\.(\d+)/.exec(spawnSync('ssh', ['-V']).stderr.toString()) ?? [];

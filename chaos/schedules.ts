@@ -9,7 +9,7 @@ import { Findings } from './support/findings.js';
 /**
  * npm run proof -- schedules [--rounds N] [--schedules N] [--seed N]
  * Three workers with different clocks are killed repeatedly while schedules become due. Then the database clock jumps, and passes both daylight saving
- * changes in Berlin. Exits with 0 if every due time was started once.
+ * changes in Berlin. Exits with 0 if exactly one run was started for every due time.
  */
 const { values } = parseArgs({
   options: {
@@ -96,7 +96,7 @@ async function clockJumps(environment: Environment): Promise<void> {
 
 interface ChangeDay {
   readonly name: string;
-  /** Times that the clock passes. The clock is set to two seconds before each time and then runs normally. */
+  /** Times that the database clock passes. The clock is set to two seconds before each time and then runs normally. */
   readonly moments: readonly string[];
   readonly from: string;
   readonly daily: readonly string[];

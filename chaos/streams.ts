@@ -11,7 +11,7 @@ import { Findings } from './support/findings.js';
 /**
  * npm run proof -- streams [--entries N]
  * Streams audit entries to rsyslog and over HTTP, while rsyslog, the receiver and the sending worker are killed or fail.
- * Exits with 0 if both received every entry by number, without gaps and in order.
+ * Exits with 0 if both rsyslog and the HTTP receiver received every entry, in the order of the entry numbers and without gaps.
  */
 const { values } = parseArgs({ options: { entries: { type: 'string', default: '5000' } } });
 const ENTRIES = Number(values.entries);

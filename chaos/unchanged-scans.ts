@@ -29,13 +29,13 @@ const MINUTES_OF_A_ROUND = 5;
 const ROUNDS_OF_AN_HOUR = 60 / MINUTES_OF_A_ROUND;
 const SENDERS = 8;
 const MAX_BYTES_PER_PUSH = 200;
-/** Allowance for pages that autovacuum has not processed yet. Anything that grows with every push is far above it. */
+/** Number of pages tolerated because autovacuum has not processed them yet. A table that grew with every push would exceed this number by far. */
 const MAX_PAGES = 8;
 const PAGE_BYTES = 8192;
 /**
  * Timestamps checked by a push, with the interval in minutes at which a push updates them. The timestamps of a source and of a sensor's key are updated once
- * per hour. While a document is less than an hour old, each push writes a message. A document reaches that age only once, so its timestamp is moved back only
- * once (`isOnce`).
+ * per hour. While a document is less than an hour old, each push writes a message. A document reaches the age of one hour only once, so the document's
+ * timestamp is moved back only once (`isOnce`).
  */
 const TIMES = [
   { table: 'inventory_source', column: 'last_seen', minutes: 60 },
@@ -113,7 +113,7 @@ async function setBack(round: number): Promise<void> {
     const passed = round * MINUTES_OF_A_ROUND;
     if (isOnce ? passed !== minutes : passed % minutes !== 0) continue;
     await stage.sql(`UPDATE ${table} SET ${column} = ${column} - interval '${minutes} minutes'`);
-    // Dead rows of this update must not count as written by the pushes.
+    // Removes the dead rows of this update, so that they do not count as written by the pushes.
     await stage.sql(`VACUUM ${table}`);
   }
   await stage.sql('CHECKPOINT');

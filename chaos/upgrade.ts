@@ -35,7 +35,7 @@ async function readiness(port: number): Promise<{ status: number; text: string }
   return answer && { status: answer.status, text: await answer.text() };
 }
 
-/** Seeds the database with the earlier version and returns the API key. */
+/** Runs the demo seed of the earlier version and returns the API key. */
 async function seededKey({ settings }: Stage, dist: string): Promise<string> {
   const place = mkdtempSync(join(tmpdir(), 'sealwright-upgrade-'));
   try {
@@ -47,7 +47,7 @@ async function seededKey({ settings }: Stage, dist: string): Promise<string> {
   }
 }
 
-/** Stops a process gracefully after it has received no calls for a moment, like a load balancer and a supervisor do. */
+/** Stops a process gracefully after it has received no calls for a moment, as a load balancer and a supervisor do. */
 async function retire(service: Service): Promise<void> {
   await sleep(1000);
   await service.kill();

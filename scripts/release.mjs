@@ -13,7 +13,7 @@ import { step } from './lib/steps.mjs';
 
 /**
  * `npm run release -- VERSION --out DIRECTORY [--commit COMMIT] [--key NAME]`: creates all files of a release from a commit (docs/releases.md). With
- * `--key`, the Sealwright at SEALWRIGHT_URL (SEALWRIGHT_TOKEN) signs them and creates the CBOM. The directory appears only when
+ * `--key`, the Sealwright at SEALWRIGHT_URL (SEALWRIGHT_TOKEN) signs the files and creates the CBOM. The directory appears only when
  * it is complete.
  */
 let folder;

@@ -19,7 +19,7 @@ import { needsForStores, startStores, stopStores, watchStores } from './lib/stor
 import { demand, install, NEEDS } from './lib/system-packages.mjs';
 import { rebuildOnChange } from './lib/watch.mjs';
 
-/** `npm start`: runs a service that signs, starting from a fresh clone. Later starts take seconds. All data is in .data. */
+/** `npm start`: runs a service that signs, starting from a fresh clone. Later starts take a few seconds. All data is in .data. */
 const DATA = inRoot('.data');
 const DEMO = path.join(DATA, 'demo.env');
 const BEGUN = Number(process.env.SEALWRIGHT_STARTED_AT ?? Date.now());
@@ -53,7 +53,7 @@ async function main() {
     ...settings,
     ...(await startStores(DATA, settings, (server) => running.push(server))),
     SVC_PORT: String(port),
-    // The output of the service goes to a file, so it must not contain colors.
+    // The service's output goes to a file, so the output must not contain colors.
     NO_COLOR: '1',
     SVC_JWT_SECRET: jwtSecret(),
     ...openTimestamps(),
@@ -86,7 +86,7 @@ async function servicePort() {
   );
 }
 
-/** Matches the logic in src/platform/config/config.ts. */
+/** Returns the address on which the service listens. Must match the logic in src/platform/config/config.ts. */
 function listenAddress() {
   return settings.SVC_HOST || (settings.SVC_PROFILE === 'prod' ? '0.0.0.0' : '127.0.0.1');
 }
@@ -151,7 +151,7 @@ async function serve(env, port) {
 async function stopAll() {
   haltSteps();
   for (const server of [...running].reverse()) await server.stop();
-  // Also stops a store that was not ready yet when the start was interrupted.
+  // Also stops any store that was not ready yet when the start was interrupted.
   await stopStores(DATA, settings);
   claim.release();
 }

@@ -23,7 +23,7 @@ interface Ground {
   readonly say: (line: string) => void;
 }
 
-/** Measurements, each of which reports its result as one line. */
+/** The measurements, each of which prints its result as one line. */
 export class DiscoveryBench {
   constructor(private readonly ground: Ground) {}
 

@@ -24,7 +24,7 @@ const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }
 server.on('tlsClientError', () => {}); server.listen(Number(port), '0.0.0.0', 4096, () => console.log('listening'));
 `;
 
-/** Starts a real sshd without a practical connection limit, and a TLS server if a port for it is given. */
+/** Starts a real sshd without a practical connection limit, and a TLS server if `ports.tls` is set. */
 export async function startServers({ directory: parent, address, ports, namespace }: Order): Promise<Servers> {
   const directory = mkdtempSync(join(parent, 'servers-'));
   const inside = (command: string[]) =>

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { once } from 'node:events';
 import { type Servers, startServers } from './servers.js';
 
-/** Network in which one address in a hundred has SSH and TLS servers and all others stay silent. */
+/** A network in which one address in a hundred has SSH and TLS servers and all other addresses stay silent. */
 export interface SilentNetwork {
   readonly cidr: string;
   readonly live: number;
@@ -13,7 +13,10 @@ export interface SilentNetwork {
 
 const GATEWAY = { here: '10.98.77.1', there: '10.98.77.2' };
 
-/** Python program that counts SYNs, identified by ports, address and sequence number. For each line of input, it prints the count since the previous line. */
+/**
+ * Python program that counts SYN packets. Retransmissions are recognized by their ports, address and sequence number. For each line of input, the program
+ * prints the count since the previous line.
+ */
 const COUNTER = `
 import socket, sys, threading
 live = set(sys.argv[2].split(','))

@@ -26,14 +26,14 @@ export function middle<One>(list: readonly One[], by: (one: One) => number): One
   return one;
 }
 
-/** Asset row in the layout for which the targets were set: with the verdict's fields inlined. */
+/** An asset row in the layout for which the targets were set, in which the verdict's fields are inlined. */
 const FLAT = `SELECT id, kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by::jsonb,
   not_before, not_after, component, content, state, owner, labels, version, first_seen, changed_at FROM judged_asset`;
 
 /**
  * Measures a plain COPY of asset rows on this machine, into and out of a table without indexes. Rows have the layout for which the targets were set:
- * the same number of columns, and a `jsonb` component on import. Measure alternately with the operation under test: the speed of previously untouched memory
- * changes from second to second.
+ * the same number of columns, and a `jsonb` component on import. Alternate this measurement with the operation under test, because the speed of previously
+ * untouched memory changes from second to second.
  */
 export class BareTable {
   private constructor(

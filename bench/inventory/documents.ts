@@ -22,8 +22,8 @@ export interface Contents {
 }
 
 /**
- * Builds a document of keys and certificates. Each is a separate asset of about 450 bytes with one occurrence and two edges. Different names yield different
- * assets.
+ * Builds a document that contains keys and certificates. Each is a separate asset of about 450 bytes with one occurrence and two edges. Different names yield
+ * different assets.
  */
 export function documentOf({ assets, name, edition = 1, algorithms: names = ALGORITHMS }: Contents): Buffer {
   const algorithmOf = (i: number) => names[i % names.length] ?? '';

@@ -34,7 +34,7 @@ export function scanOf(sensor: number, assets: number): Buffer {
   return Buffer.from(JSON.stringify({ ...body, assets: [{ component: rsa }, ...found] }));
 }
 
-/** Pushes a scan like a sensor: when the service is busy, retries after the Retry-After delay. Returns the number of waits. */
+/** Pushes a scan as a sensor does, and retries after the Retry-After delay if the service is busy. Returns the number of waits. */
 async function push(url: string, key: string, sensor: number, body: Buffer): Promise<number> {
   const headers = {
     authorization: `Bearer ${key}`,

@@ -5,7 +5,7 @@ import type { NodeNumber } from './network.js';
 const LANES = 4;
 const PAUSE_MS = 250;
 const PATIENCE_MS = 12_000;
-/** An api that did not respond receives no calls for this long, as with a load balancer. */
+/** Time in milliseconds during which an api that did not respond receives no calls, as with a load balancer. */
 const REST_MS = 3000;
 const KINDS = ['sign', 'sign later', 'push'] as const;
 type Kind = (typeof KINDS)[number];
@@ -38,8 +38,8 @@ interface Target {
 }
 
 /**
- * Well-behaved clients. The name of each piece of work is its Idempotency-Key. Clients send the work to one api after another until an api responds. A tenth
- * of the answered work is sent again.
+ * Well-behaved clients. The name of a piece of work is also used as the Idempotency-Key. Clients send the work to one api after another until an api responds.
+ * A tenth of the answered work is sent again.
  */
 export class Clients {
   readonly calls: Call[] = [];
@@ -162,7 +162,7 @@ function orderOf(kind: Kind, name: string): { path: string; body: object } {
   return { path: '/api/v1/sign/digest', body };
 }
 
-/** Returns a scan with one asset at a unique location. */
+/** Returns a scan that contains one asset at a unique location. */
 function documentOf(name: string): object {
   const algorithmProperties = { primitive: 'pke' };
   const component = {

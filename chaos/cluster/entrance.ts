@@ -80,7 +80,7 @@ export class Entrance {
       'server_connect_timeout = 3',
       '',
     ]);
-    // pgbouncer refuses to run as root.
+    // Runs pgbouncer as the user `nobody`, because pgbouncer refuses to run as root.
     return this.part(node, 'pgbouncer', ['pgbouncer', '-q', '-u', 'nobody', file]);
   }
 

@@ -72,7 +72,7 @@ export class Faults {
   /** Number of kinds of partition. */
   readonly partitions = 2 * CUTS.length;
 
-  /** Isolates the leader or a standby, either from all machines or only from the other two, in one or both directions. */
+  /** Isolates the leader or a standby, either from all machines or only from the other two machines, in one or both directions. */
   async partition(turn: number): Promise<void> {
     const { network, postgres } = this.stack;
     const [words, cut] = CUTS[Math.floor(turn / 2) % CUTS.length] ?? CUTS[0];

@@ -7,7 +7,7 @@ const NODES = [1, 2, 3] as const;
 export type NodeNumber = (typeof NODES)[number];
 
 /**
- * Simulates three machines as network namespaces joined by a bridge. The process that runs the proof is connected to the bridge too, like the clients. Requires
+ * Simulates three machines as network namespaces joined by a bridge. The process that runs the proof and the clients is also connected to the bridge. Requires
  * root and CAP_NET_ADMIN.
  */
 export class Network {
@@ -37,17 +37,17 @@ export class Network {
     return `${this.subnet}.0/24`;
   }
 
-  /** Returns the command prefix with which a command runs on the machine. */
+  /** Returns the prefix that makes a command run on the machine. */
   on(node: NodeNumber): readonly string[] {
     return ['ip', 'netns', 'exec', this.space(node)];
   }
 
-  /** Drops all traffic to and from the machine. Open connections are not closed. */
+  /** Drops all traffic to and from the machine, without closing open connections. */
   isolate(node: NodeNumber): void {
     ip('link', 'set', this.link(node), 'down');
   }
 
-  /** Blocks traffic between the machine and the other two; clients still reach all of them. */
+  /** Blocks traffic between the machine and the other two machines. Clients can still reach all three machines. */
   split(node: NodeNumber): void {
     for (const other of this.others(node)) {
       this.mute(node, other);
@@ -55,7 +55,7 @@ export class Network {
     }
   }
 
-  /** Drops traffic from the machine to the other two. Traffic to the machine still arrives. */
+  /** Drops traffic from the machine to the other two machines. Traffic to the machine still arrives. */
   silence(node: NodeNumber): void {
     for (const other of this.others(node)) this.mute(node, other);
   }

@@ -1,7 +1,7 @@
 import type { Call } from './clients.js';
 import type { NodeNumber } from './network.js';
 
-/** A period in which calls to a machine were expected to fail, because the machine was isolated or for another reason. */
+/** A period in which calls to a machine were expected to fail, for example because the machine was isolated. */
 export interface Excuse {
   readonly node: NodeNumber;
   readonly from: number;

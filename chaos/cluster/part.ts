@@ -45,7 +45,9 @@ export class Part {
     child.once('error', (error) => appendFileSync(this.running.logFile, `${String(error)}\n`));
   }
 
-  /** Waits until the output since the start matches. Throws with the output if the program ends first or the time limit is exceeded. */
+  /**
+   * Waits until the program's output since the start matches `what`. Throws an error with the output if the program ends first or the time limit is exceeded.
+   */
   async says(what: RegExp, limitMs: number): Promise<void> {
     for (const end = performance.now() + limitMs; !what.test(this.said); await sleep(100)) {
       if (this.child !== undefined && performance.now() < end) continue;

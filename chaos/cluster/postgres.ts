@@ -10,10 +10,10 @@ import { Part } from './part.js';
 import { until } from '../support/until.js';
 
 const BINARIES = '/usr/lib/postgresql';
-/** Shortest times that satisfy loop_wait + 2 × retry_timeout ≤ ttl and work on a small machine. */
+/** The shortest times that satisfy loop_wait + 2 × retry_timeout ≤ ttl and are long enough for a small machine. */
 const TIMES = { ttl: 10, loop_wait: 1, retry_timeout: 4 };
 const SETTLED_SECONDS = 240;
-/** A member that fails to start for this long is reinitialized from the leader, as an operator would do. */
+/** Time after which a member that cannot start is reinitialized from the leader, as an operator would do. */
 const STUCK_MS = 20_000;
 
 interface Member {
@@ -52,7 +52,7 @@ export class PostgresCluster {
     return [this.etcds[node - 1], this.patronis[node - 1]].filter((part) => part !== undefined);
   }
 
-  /** Returns the multi-host URL in the format of libpq and the service. */
+  /** Returns the multi-host URL in the format that libpq and the service accept. */
   get url(): string {
     const hosts = this.network.nodes.map((node) => `${this.network.address(node)}:5432`).join(',');
     return `postgresql://sealwright:${this.password}@${hosts}/sealwright`;

@@ -35,7 +35,7 @@ export class RedisCluster {
     return `redis+sentinel://${hosts}/main`;
   }
 
-  /** Returns the master's machine according to the first sentinel that knows a master other than `old`. */
+  /** Returns the master's machine according to the first sentinel that reports a master other than `old`. */
   async master(old?: NodeNumber): Promise<NodeNumber | undefined> {
     for (const node of this.network.nodes) {
       const [host] = (await this.ask(node, 26_379, ['SENTINEL', 'get-master-addr-by-name', 'main'])) as string[];

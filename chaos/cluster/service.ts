@@ -31,7 +31,7 @@ interface Token {
 
 type Role = 'api' | 'worker';
 
-/** An api and a worker on each machine, with two tokens that hold the same keys, as replicated by an HSM vendor. */
+/** An api and a worker on each machine, and two tokens that hold the same keys, as if an HSM had replicated them. */
 export class ServiceCluster {
   apiKey = '';
   private readonly tokens: Token[] = [];
@@ -87,7 +87,7 @@ export class ServiceCluster {
 
   /** Runs the service on this machine until a first signature is in the log, so that the token contains all keys. */
   private async prepare(): Promise<void> {
-    // Unlike HAProxy, the host list can also be reached from outside the machines.
+    // Connects with a list of hosts, because HAProxy is not reachable from outside the machines.
     const own = { SVC_DATABASE_URL: this.stores.database(3), SVC_HOST: '127.0.0.1', SVC_PORT: '0' };
     const settings = { ...this.settings(1), ...own, SVC_MANAGEMENT_PORT: '' };
     await runToEnd(['migrate'], settings);
@@ -138,7 +138,7 @@ export class ServiceCluster {
   }
 }
 
-/** Copies the token directory. SoftHSM has no replication; the copy is made before the token changes and is equivalent to a replica. */
+/** Copies the token directory, because SoftHSM has no replication. The copy is made before the token changes and is equivalent to a replica. */
 function copyOf({ conf }: Token, directory: string): Token {
   const [from, to] = [join(directory, 'token-a'), join(directory, 'token-b')];
   cpSync(from, to, { recursive: true });

@@ -8,10 +8,13 @@ import { PostgresCluster } from './postgres.js';
 import { RedisCluster } from './redis.js';
 import { ServiceCluster } from './service.js';
 
-/** Processes on this machine connect to the database with a list of hosts. Processes on the other machines connect through HAProxy and pgbouncer. */
+/**
+ * Number of the machine whose processes connect to the database with a list of hosts. Processes on the other two machines connect through HAProxy and
+ * pgbouncer.
+ */
 const BY_HOSTS: NodeNumber = 3;
 
-/** A complete distributed installation: three machines with all parts on each. */
+/** A complete distributed installation: three machines, each of which runs all parts. */
 export class Stack {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-cluster-'));
   readonly network = new Network();

@@ -19,7 +19,7 @@ interface DocumentRow {
   readonly places: number;
 }
 
-/** Outcome of the work acknowledged to clients. */
+/** Outcome of the work that was acknowledged to clients. */
 export interface Verdict {
   readonly requests: number;
   readonly documents: number;
@@ -78,7 +78,7 @@ function documentFaults({ name }: Acknowledged, row: DocumentRow | undefined): F
   return { lost: [], twice: isTwice ? [`${name}: ${row.documents} documents, ${row.places} places`] : [] };
 }
 
-/** Returns unacknowledged work that has more than one row. Like acknowledged work, it must not be done twice. */
+/** Returns unacknowledged work that has more than one row. Like acknowledged work, unacknowledged work must not be done twice. */
 function unaskedTwice(requestsOf: ReadonlyMap<string, readonly RequestRow[]>): string[] {
   return [...requestsOf].filter(([, rows]) => rows.length > 1).map(([name, rows]) => `${name}: ${rows.length} rows`);
 }

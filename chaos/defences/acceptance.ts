@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.js';
 
-/** Defences for operators' acceptance of damage, and for rights that end before they are used: findings 28 and 29. */
+/** Defences for damage that an operator accepts, and for rights that end before they are used: findings 28 and 29. */
 export const ACCEPTANCE: readonly Mutation[] = [
   {
     finding: 29,

@@ -3,7 +3,7 @@ import type { Mutation } from './mutation.js';
 const PATTERNS = 'test/source/patterns.spec.ts';
 const REPORTED = 'test/inventory/reported-sources.spec.ts';
 
-/** Defences against small inputs with large costs, and against scopes and defaults that are too wide: findings 7, 8, 11, 13 and 16. */
+/** Defences against small inputs that are expensive to process, and against scopes and defaults that are too broad: findings 7, 8, 11, 13 and 16. */
 export const COSTS: readonly Mutation[] = [
   {
     finding: 7,

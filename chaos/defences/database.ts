@@ -3,7 +3,7 @@ import type { Mutation } from './mutation.js';
 const FORGED = 'test/audit/forged-keys.spec.ts';
 const AUTHORITY = 'src/ssh-keys/certificate-authority/ssh-authority.entity.ts';
 
-/** Defences against triggers and unsealed rows of the database owner: finding 29. */
+/** Defences against triggers and unsealed rows that the database owner creates: finding 29. */
 export const DATABASE: readonly Mutation[] = [
   {
     finding: 29,

@@ -9,7 +9,7 @@ const SCRIPTS = 'src/ssh-keys/rotation/custody/holder-scripts.ts';
 const KEY_FILE = 'src/platform/ssh/authorized-keys-file.ts';
 const DIFF = 'src/ssh-keys/rotation/key-lines/unified-diff.ts';
 
-/** Defences for input from hosts and data written to hosts: findings 1, 2, 6, 9 and 10. */
+/** Defences for input from hosts, and for data written to hosts: findings 1, 2, 6, 9 and 10. */
 export const HOSTS: readonly Mutation[] = [
   {
     finding: 1,

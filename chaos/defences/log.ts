@@ -7,7 +7,7 @@ const TOKEN_LOG = 'src/hsm/pkcs11/token-log.ts';
 const SEQUENCER = 'src/audit/log/log-sequencer.ts';
 const VERIFIER = 'src/verifier/evidence-verifier.ts';
 
-/** Defences of the log against its operator: findings 12, 17 and 18. */
+/** Defences of the audit log against the operator of the service: findings 12, 17 and 18. */
 export const LOG: readonly Mutation[] = [
   {
     finding: 12,

@@ -1,4 +1,4 @@
-/** A defence and how to remove it from the sources. Without the defence, an assertion in the tests of `spec` must fail. */
+/** A defence, and the change that removes the defence from the sources. Without the defence, an assertion in the tests of `spec` must fail. */
 export interface Mutation {
   /** Number of the finding in docs/attacks.md. */
   readonly finding: number;
@@ -11,6 +11,6 @@ export interface Mutation {
   readonly instead: string;
   /** Path of the test file for the defence. */
   readonly spec: string;
-  /** Part of the names of the tests to run, if only some tests of the file concern the defence. */
+  /** Text that the names of the tests to run contain, if only some of the file's tests concern the defence. */
   readonly test?: string;
 }

@@ -8,7 +8,7 @@ const LOG_REWRITTEN = 'test/audit/rewritten-log.spec.ts';
 const HISTORY = 'test/audit/forged-history.spec.ts';
 const LOGGED = 'src/approvals/decisions/logged-approvals.ts';
 
-/** Defences against the owner of the database: findings 27 and 28. */
+/** Defences against the database owner: findings 27 and 28. */
 export const OWNER: readonly Mutation[] = [
   {
     finding: 27,

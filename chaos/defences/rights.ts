@@ -8,7 +8,7 @@ const USERS = 'test/auth/users.spec.ts';
 const EFFECTIVE = 'src/auth/rights/effective-rights.ts';
 const INVITATIONS = 'src/auth/people/users/invitation-rights.ts';
 
-/** Defences against rights that outlive their reason: findings 3, 4, 5, 14, 15, 19 and 21. */
+/** Defences against rights that remain in effect after the reason for them has ended: findings 3, 4, 5, 14, 15, 19 and 21. */
 export const RIGHTS: readonly Mutation[] = [
   {
     finding: 3,

@@ -12,7 +12,7 @@ export interface RunTest {
 
 export interface SpecRun {
   readonly tests: readonly RunTest[];
-  /** Error that kept the file from running; empty if there was none. */
+  /** Error that prevented the file from running; empty if the file ran. */
   readonly trouble: string;
 }
 
@@ -40,7 +40,7 @@ export class SpecRuns {
   static async open(root: string): Promise<SpecRuns> {
     // No retries: a test must fail the first time when its defence is removed.
     const common = { root, watch: false, retry: 0, testTimeout: MAX_TEST_MS, reporters: [{}] };
-    // A reused worker would keep modules from the previous run.
+    // A reused worker would keep the modules that were loaded in the previous run.
     const vitest = await createVitest('test', { ...common, project: ['unit', 'service'], isolate: true });
     return new SpecRuns(root, vitest);
   }
@@ -51,7 +51,7 @@ export class SpecRuns {
     this.vitest.setGlobalTestNamePattern(new RegExp(escaped.join('|')));
     const found = await this.vitest.globTestSpecifications([spec]);
     const { testModules: all, unhandledErrors } = await this.vitest.runTestSpecifications(found);
-    // The result includes modules from earlier runs.
+    // The result also contains the test files of earlier runs.
     const testModules = all.filter(({ moduleId }) => found.some((one) => one.moduleId === moduleId));
     const trouble = [...unhandledErrors, ...testModules.flatMap((one) => troubleOf(one))].map(textOf);
     return {
@@ -76,7 +76,7 @@ function testOf(test: TestCase): RunTest[] {
   return [{ name: test.fullName, passed: state === 'passed', message: errors.map(textOf).join('\n') }];
 }
 
-/** Errors outside of tests, in hooks or imports. */
+/** Returns the errors that occurred outside of tests, in hooks or imports. */
 function troubleOf(module: TestModule): unknown[] {
   return [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())];
 }

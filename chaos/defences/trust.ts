@@ -5,7 +5,7 @@ const JUDGEMENT_SPEC = 'src/approvals/policies/policy-judgement.spec.ts';
 const VERIFY = 'test/signing/verify.spec.ts';
 const CHANGES = 'test/approvals/policy-changes.spec.ts';
 
-/** Defences for values chosen by a sender or caller, and for requests that are pending when rules change: findings 22 to 26. */
+/** Defences for values that a sender or caller chooses, and for requests that are pending when rules change: findings 22 to 26. */
 export const TRUST: readonly Mutation[] = [
   {
     finding: 22,

@@ -8,7 +8,7 @@ import type { Site } from './site.js';
 const SKEW = join(import.meta.dirname, '../../test/fakes/skewed-clock.mjs');
 const SKEW_MS = -600_000;
 const HOLD_MS = 5000;
-/** `maxmemory` value that is so low that Redis rejects the first write. */
+/** A value of `maxmemory` in bytes that is so low that Redis rejects the first write. */
 const FULL_BYTES = '1';
 
 /** An alert that must fire within a minute, and the first action on its runbook page. */
@@ -20,7 +20,9 @@ export interface ExpectedAlert {
 /** A failure in production and how the service must report it. */
 export interface Drill {
   readonly what: string;
-  /** Health component that reports the failure, and the reported reason. Undefined if nothing is wrong or no process is left to report the failure. */
+  /**
+   * Health component that reports the failure, and the reason that it reports. Undefined if every component is UP or no process is left to report the failure.
+   */
   readonly says: { readonly role: 'api' | 'worker'; readonly component: string; readonly words: RegExp } | undefined;
   readonly alert: ExpectedAlert | undefined;
   /** Whether the api stays ready. */
@@ -34,7 +36,7 @@ export interface Drill {
 const database = (words: RegExp): Drill['says'] => ({ role: 'api', component: 'db', words });
 const NO_WRITES = 'SealwrightDatabaseTakesNoWrites';
 
-/** Drills by the letters used in the service's first drill (decision 155). Drills g and h are part of `npm run proof -- upgrade`. */
+/** Drills, keyed by the letters that the service's first drill used (decision 155). Drills g and h are part of `npm run proof -- upgrade`. */
 export const DRILLS: Readonly<Record<string, Drill>> = {
   a: {
     what: 'kill -9 of PostgreSQL',
@@ -147,7 +149,7 @@ async function readOnly({ stage }: Site, isOn: boolean): Promise<void> {
   await stage.sql(
     `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${isOn ? 'on' : 'off'}; COMMIT`,
   );
-  // Existing sessions keep the old setting.
+  // Terminates existing sessions, which would keep the old setting.
   await stage.sql(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
   );

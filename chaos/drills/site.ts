@@ -14,7 +14,7 @@ import { Prometheus } from './prometheus.js';
 type Role = 'api' | 'worker';
 const MAX_LOG_MEGABYTES = 400;
 
-/** An installation for drills: its own PostgreSQL, Redis and token, an api, a worker, and a Prometheus that monitors both. */
+/** An installation for drills: its own PostgreSQL, Redis and token, an api, a worker, and a Prometheus that monitors both processes. */
 export class Site {
   apiKey = '';
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-drill-'));
@@ -70,7 +70,7 @@ export class Site {
     };
   }
 
-  /** Moves the data of PostgreSQL to a separate disk and fills it. */
+  /** Moves PostgreSQL's data to a separate disk and fills that disk. */
   async fillDisk(): Promise<void> {
     const { postgres } = this.stage;
     if (postgres === undefined) return;
@@ -83,7 +83,7 @@ export class Site {
     execFileSync('cp', ['-a', `${aside}/.`, directory]);
     await this.stage.restartPostgres();
     execFileSync('sh', ['-c', 'cat /dev/zero > "$1" 2>/dev/null || true', 'sh', join(directory, 'filler')]);
-    // Existing segments of the write-ahead log still have free space, so they are filled too.
+    // Existing segments of the write-ahead log still have free space, so the segments are filled too.
     await this.writeLog().catch(() => undefined);
   }
 
@@ -96,7 +96,7 @@ export class Site {
     if (this.stage.postgres !== undefined) rmSync(join(this.stage.postgres.directory, 'filler'), { force: true });
   }
 
-  /** Restores an older database with the current token, as after a restore, and starts an api that must stay in restore mode. */
+  /** Combines an older database with the current token, as after a restore, and starts an api that must stay in restore mode. */
   async restoreOlder(): Promise<void> {
     const aside = join(this.directory, 'backup');
     await this.stopAll();
@@ -119,7 +119,7 @@ export class Site {
     this.held.start();
   }
 
-  /** Accepts the restored database like an operator, and restarts both processes. */
+  /** Accepts the restored database as an operator would, and restarts both processes. */
   async acceptRestored(): Promise<void> {
     const said = await runToEnd(['restore', 'status'], this.stage.settings).catch(
       (error: { stdout: string }) => error.stdout,
@@ -137,7 +137,7 @@ export class Site {
     await this.stage.postgres?.stop();
   }
 
-  /** Returns the data directory of PostgreSQL. */
+  /** Returns PostgreSQL's data directory. */
   private disk(): string {
     return join(this.stage.postgres?.directory ?? '', 'data');
   }

@@ -4,11 +4,11 @@ import { withClient } from '../../bench/inventory/copy-limits.js';
 /** Parts of names, chosen so that some names are frequent, some rare and some unique. */
 const WORDS = ['payments', 'gateway', 'mail', 'archive', 'staging', 'billing', 'vpn', 'intranet'];
 const TABLES = ['asset', 'asset_occurrence', 'asset_relationship'] as const;
-/** Number of certificates that expire within a month. All others expire in more than a year. */
+/** Number of certificates that expire within a month. All other certificates expire in more than a year. */
 export const ENDING = 1000;
-/** Names with special characters that must be matched literally, with other scripts, and too short for a trigram. */
+/** Names that contain special characters to be matched literally, names in other scripts, and names that are too short for a trigram. */
 export const ODD_NAMES = ['100%_done key', 'Schlüssel für Österreich', 'ключ подписи', `a\\b 'c'`, '§'] as const;
-/** Labels with their frequency: one asset in this many has the label. */
+/** Labels with their frequencies. A frequency of n means that one asset in n has the label. */
 export const LABELS = { pci: 100, 'audit-2026': 10_000 } as const;
 
 /**

@@ -20,7 +20,8 @@ function unmountBelow(directory: string): void {
 }
 
 /**
- * An empty Debian: a root file system with the packages of every Debian system, separate processes and mounts, and a replacement for systemctl. Requires root.
+ * An empty Debian system: a root file system with the packages that every Debian system contains, separate processes and mounts, and a replacement for
+ * systemctl. Requires root.
  */
 export class Machine {
   readonly root: string;

@@ -1,7 +1,7 @@
-/** A script that must exit with 0 on an installed machine whose service is stopped. `VERSION` and `NEXT` are in the environment. */
+/** A script that must exit with 0 on a machine on which the package is installed and the service is stopped. `VERSION` and `NEXT` are in the environment. */
 export interface PackageCase {
   readonly promise: string;
-  /** Public bug report of a comparable product on which the case is based. */
+  /** Public bug report about a comparable product, on which the case is based. */
   readonly report: string;
   readonly script: string;
 }
@@ -11,7 +11,7 @@ const READY =
 const START = `systemctl start sealwright-api sealwright-worker; ${READY}`;
 const STOP = 'systemctl stop sealwright-api sealwright-worker';
 
-/** Creates the directory by which the package detects systemd. Once it exists, init scripts call systemctl, so they must run before. */
+/** Creates the directory by which the package detects systemd. Once the directory exists, init scripts call systemctl, so init scripts must run first. */
 const WITH_SYSTEMD = 'mkdir -p /run/systemd/system';
 const PID_OF_API = 'cat /run/units/sealwright-api.pid';
 

@@ -9,7 +9,7 @@ export interface Environment {
   readonly say: (line: string) => void;
 }
 
-/** High rate limit, because the hammers request the current key before every login. */
+/** The rate limit is high, because the login hammers request the current key before every login. */
 export const SETTINGS = {
   SVC_ALLOW_LOOPBACK: 'yes',
   SVC_RATE_LIMIT_PER_MINUTE: '1000000',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SshFleet, Hammer, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import { type Environment, median, SETTINGS } from './environment.js';
 
-/** Pause between two logins of one hammer, which leaves enough CPU time for the rotations. */
+/** Pause between two logins of a login hammer, which leaves enough CPU time for the rotations. */
 const PAUSE_MS = 250;
 
 /** Performs this many rotations on this many hosts concurrently, while a login hammer runs against each host. @returns the failures */
@@ -37,7 +37,7 @@ export async function rotateUnderHammer(
         const files = readdirSync(join(at.sshd.home('deploy'), '.ssh')).join(' ');
         if (ends !== 'DONE denied accepted') faults.push(`rotation ${id} ended as ${ends} (${causes.join(', ')})`);
         if (files !== 'authorized_keys') faults.push(`rotation ${id} left ${files}`);
-        // The key cannot be rotated again before a person has investigated the rotation.
+        // The key cannot be rotated again until a person has investigated the failed rotation.
         if (status !== 'DONE') break;
         before = { id: next?.id ?? '', file };
         done += 1;

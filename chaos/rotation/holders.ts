@@ -13,7 +13,7 @@ export interface Holder {
   logIn(): Promise<LoginResult>;
   /** Returns the current private key, or an empty string if the holder has none. */
   privateKey(): Promise<string>;
-  /** Returns the files that a finished rotation left behind at the holder. */
+  /** Returns the files that a finished rotation left behind on the holder's host. */
   leftBy(rotationId: string): string[];
 }
 
@@ -72,7 +72,7 @@ export class HostHolder implements Holder {
     }
   }
 
-  /** Uses the file in its directory, because ssh also reads the public key next to it. */
+  /** Uses the key file in its original directory, because ssh also reads the public key next to the file. */
   logIn(): Promise<LoginResult> {
     return logIn(this.at, this.file);
   }

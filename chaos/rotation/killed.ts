@@ -10,11 +10,11 @@ import { type Step, STEPS, StepWatch } from './step-watch.js';
 const OVERLAP_SECONDS = 1;
 /** Fraction of rotations to roll back while rollback steps are still needed. */
 const ROLLED_BACK = 0.4;
-/** Maximum time between the start of a rotation and the request to roll it back. */
+/** Maximum time between the start of a rotation and the rollback request. */
 const ROLL_BACK_MS = 4000;
-/** Time after which any step that still needs an interruption is chosen. */
+/** Time after which the worker is killed at any step that still needs an interruption. */
 const PATIENCE_MS = 5000;
-/** Maximum delay between observing a step and the kill, which should hit the step in progress. */
+/** Maximum delay between observing a step and killing the worker. The kill should interrupt a step that is still in progress. */
 const LATEST_MS = 200;
 const LOOK_MS = 25;
 
@@ -109,7 +109,7 @@ class KilledRun {
     this.lanes.push({ at, first, holder });
   }
 
-  /** Returns the host with the account that stores keys. */
+  /** Returns the host that has the account in which keys are stored. */
   private async keeper(): Promise<ManagedHost> {
     if (this.kept === undefined) {
       this.kept = await this.field.addHost({ config: this.environment.config });
@@ -182,7 +182,7 @@ class KilledRun {
     }
   }
 
-  /** Waits until the worker executes the least interrupted step, or, after PATIENCE_MS, any step that still needs an interruption. */
+  /** Waits until the worker executes the step with the fewest interruptions, or, after PATIENCE_MS, any step that still needs an interruption. */
   private async somethingWanted(): Promise<void> {
     const wanted = STEPS.filter((step) => this.missing(step) > 0);
     const [rarest] = wanted.toSorted((a, b) => this.missing(b) - this.missing(a));
@@ -195,7 +195,7 @@ class KilledRun {
     }
   }
 
-  /** Checks that the holders can log in to the hosts as the killed worker left them. */
+  /** Checks that the holders can log in to the hosts in the state in which the killed worker left the hosts. */
   private async logInEverywhere(): Promise<void> {
     for (const { at, holder } of this.lanes) {
       const result = await holder.logIn();

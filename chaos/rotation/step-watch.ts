@@ -13,7 +13,7 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** Watches the rows of steps through a single connection, because it polls many times per second. */
+/** StepWatch polls the rows of steps many times per second, and therefore uses a single connection. */
 export class StepWatch {
   private readonly cut = new Set<string>();
 
@@ -35,7 +35,10 @@ export class StepWatch {
     for (const { id } of await this.inHand()) this.cut.add(id);
   }
 
-  /** Returns the number of interruptions of each step. An interrupted step was running when the worker was killed, and its end was never recorded. */
+  /**
+   * Returns the number of interruptions of each step. A step counts as interrupted if the step was running when the worker was killed and its end was never
+   * recorded.
+   */
   async counts(): Promise<Map<Step, number>> {
     const { rows } = await this.client.query<{ step: Step; count: number }>(
       `SELECT step, count(*)::int FROM ssh_rotation_step WHERE id = ANY($1) AND ended_at IS NULL GROUP BY 1`,

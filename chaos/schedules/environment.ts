@@ -116,7 +116,7 @@ export class Environment {
     );
   }
 
-  /** Ends all runs in progress, like sensors do. */
+  /** Ends all runs in progress, as sensors do. */
   async endRuns(): Promise<void> {
     await this.stage.sql(`UPDATE schedule_run SET status = 'SUCCEEDED', ended_at = now() WHERE status = 'RUNNING'`);
   }

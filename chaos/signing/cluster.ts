@@ -11,13 +11,13 @@ const STARTED = /listening on (http:\/\/\S+)|working in the background/;
 /** Time after which a stopping process counts as hanging: SVC_STOP_SECONDS plus a margin. */
 const STOP_LIMIT_MS = 25_000;
 const LOOK_MS = 100;
-/** Number of log lines to keep of a process that ended on its own. */
+/** Number of log lines that are kept if a process ends on its own. */
 const LAST_LINES = 60;
 const LAST_WORDS_MS = 100;
 
 export type Role = 'api' | 'worker';
 
-/** A position in the cluster, which a service process and its successors fill. */
+/** A slot in the cluster, which is occupied by one service process at a time: the first process or one of its successors. */
 export class Slot {
   readonly logFile: string;
   /** URL of the current process; undefined until it listens. */
@@ -170,7 +170,7 @@ export class Cluster {
     if (!this.closing) slot.start();
   }
 
-  /** Records an unexpected end with the last log lines, because the logs are removed after the run. */
+  /** Records the unexpected end of a process along with the last log lines, because the logs are removed after the run. */
   async noteEnd(what: string, { logFile }: Slot): Promise<void> {
     await sleep(LAST_WORDS_MS); // the last output may still be in transit
     const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
@@ -187,7 +187,7 @@ export class Cluster {
   }
 }
 
-/** Runs a command of the built command line. */
+/** Runs a command of the built CLI. */
 export async function runCli(dist: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
   await promisify(execFile)(process.execPath, [join(dist, 'cli.js'), ...args], { env, timeout: 180_000 });
 }

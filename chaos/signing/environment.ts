@@ -9,10 +9,10 @@ import { type PrivateRedis, startRedis } from '../../scripts/lib/redis.mjs';
 import { createToken } from '../../scripts/lib/softhsm.mjs';
 import { buildShim, type Shim } from '../../test/fakes/pkcs11-shim/shim.js';
 
-/** Commit times show whether an intent was committed before the HSM was called. */
+/** Enables commit timestamps, which show whether an intent was committed before the HSM was called. */
 const POSTGRES_SETTINGS = { track_commit_timestamp: 'on' };
 
-/** Environment of a run: PostgreSQL, Redis and a token behind the shim, all private to the run and subject to faults. */
+/** The environment of a run: PostgreSQL, Redis and a token behind the shim. All three are private to the run and subject to faults. */
 export class Environment {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-chaos-'));
   readonly logs = join(this.directory, 'logs');
@@ -52,7 +52,7 @@ export class Environment {
     };
   }
 
-  /** Access to the token with the real module, independently of the service. */
+  /** Parameters for accessing the token through the real module, independently of the service. */
   get tokenAccess() {
     const { library, label, environment } = this.token;
     return { library, label, environment, pin: this.secret('PIN') };
@@ -104,7 +104,7 @@ export class Environment {
     this.redis = await startRedis({ dir: this.place('redis'), port: this.redis.port });
   }
 
-  /** Runs `ask` with a separate connection. */
+  /** Runs `ask` with a separate database connection. */
   async onRedis<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = new Redis(this.redis.url, { lazyConnect: true, maxRetriesPerRequest: 0, commandTimeout: 5000 });
     redis.on('error', () => undefined);

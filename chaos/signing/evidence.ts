@@ -38,7 +38,7 @@ export interface AuditRow {
   };
   /** Commit time of the transaction that wrote the entry, in nanoseconds since 1970. */
   readonly committed: bigint;
-  /** Whether no later transaction has modified the row. */
+  /** Whether the row has not been modified by a later transaction. */
   readonly untouched: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface KeyRow {
   readonly evidence: KeyEvidence;
 }
 
-/** Data on which the invariants are checked, read after load, repair and drain. */
+/** Data on which the invariants are checked. The data is read after the load has ended, all faults have been repaired, and all requests have completed. */
 export interface Evidence {
   readonly intents: ReadonlyMap<string, Intent>;
   readonly answers: readonly Answer[];
@@ -70,7 +70,7 @@ export interface Evidence {
   readonly approvals: readonly ApprovalRow[];
   /** IDs of the approvers. */
   readonly members: readonly string[];
-  /** Votes by people who may not vote: the number of refused votes, and a description of each accepted vote. */
+  /** Votes by people who are not allowed to vote: the number of refused votes, and a description of each vote that was accepted. */
   readonly refusedVotes: number;
   readonly wrongVotes: readonly string[];
   readonly log: LogEvidence;
@@ -104,17 +104,17 @@ export interface LogEvidence {
 
 /** C_Sign calls, sorted by key and data. */
 export interface Operations {
-  /** Calls by request name, in chronological order. */
+  /** C_Sign calls by request name, in chronological order. */
   readonly byIntent: ReadonlyMap<string, readonly JournalEntry[]>;
-  /** Calls with the digest of a request that had to be refused. */
+  /** C_Sign calls with the digest of a request that had to be refused. */
   readonly ofRefused: readonly JournalEntry[];
-  /** Calls with the canary key, by CKA_ID. */
+  /** C_Sign calls with the canary key, by CKA_ID. */
   readonly canary: readonly JournalEntry[];
-  /** Calls with the audit log's key. */
+  /** C_Sign calls with the audit log's key. */
   readonly ofLog: readonly JournalEntry[];
-  /** Calls with a key of the service over data that no client sent. Only self-tests of new keys are allowed. */
+  /** C_Sign calls with a key of the service over data that no client sent. Only self-tests of new keys are allowed. */
   readonly unasked: readonly JournalEntry[];
-  /** Calls with any other key. */
+  /** C_Sign calls with any other key. */
   readonly foreign: readonly JournalEntry[];
 }
 
@@ -154,7 +154,7 @@ export async function readDatabase(environment: Environment) {
 }
 
 /**
- * Classifies the entries of the shim's journal. The data of C_Sign reveals the digest: whole (PSS, ECDSA), truncated to the curve size (ECDSA),
+ * Classifies the entries of the shim's journal. The data argument of C_Sign contains the digest: unchanged (PSS, ECDSA), truncated to the curve size (ECDSA),
  * or after a DigestInfo prefix (PKCS #1 v1.5). Every digest in a run is unique.
  */
 export function sortOperations(

@@ -17,7 +17,7 @@ export interface Target {
 /** A fault that was injected. */
 export interface Injected {
   readonly kind: FaultKind;
-  /** Times at which the fault began and was undone, in milliseconds since 1970. */
+  /** Times at which the fault began and ended, in milliseconds since 1970. */
   readonly begun: number;
   readonly cleared: number;
   /** Target of the fault, for the run's log. */
@@ -30,7 +30,7 @@ type Resource = 'postgres' | 'redis' | 'hsm' | 'roll';
 /** Time between the deadline and the takeover of the request by another worker. */
 const LEASE_SLACK_MS = 3000;
 /**
- * Time that a fault waits for a target: a signature in the shim, or a running process. Other faults may have stopped all processes.
+ * Maximum time that a fault waits for a target, which is a signature in the shim or a running process. Other faults may have stopped all processes.
  */
 const MEET_LIMIT_MS = 120_000;
 const CKR = { functionFailed: '0x6', generalError: '0x5', deviceError: '0x30', deviceRemoved: '0x32' };
@@ -73,10 +73,10 @@ const INJECTORS: Record<FaultKind, { readonly holds: readonly Resource[]; readon
   'rolling-restart': { holds: ['roll'], inject: ({ cluster }) => roll(cluster) },
 };
 
-/** Injects faults. Faults that need the same store wait for each other. */
+/** Injects faults. Faults that affect the same store are injected one after another. */
 export class FaultInjector {
   readonly injected: Injected[] = [];
-  /** Faults that could not be injected, with the reason. */
+  /** Faults that could not be injected, each with the reason. */
   readonly failed: string[] = [];
   private readonly turns = new Map<Resource, Promise<unknown>>();
 
@@ -136,8 +136,8 @@ async function present<T>(find: () => T[]): Promise<T[]> {
 }
 
 /**
- * Slows signatures down, so that the process certainly has signatures in progress, and then freezes the process for longer than a lease. Other processes take
- * over its requests. After the process resumes, its outcomes arrive late.
+ * Slows signatures down, so that the process is certain to have signatures in progress, and then freezes the process for longer than a lease. Other processes
+ * take over the frozen process's requests. After the frozen process resumes, its outcomes arrive late.
  */
 async function freeze({ environment, cluster, deadlineMs }: Target, role: Role, random: Random): Promise<string> {
   const slow = Math.round(deadlineMs * 0.4);

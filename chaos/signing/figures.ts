@@ -44,7 +44,7 @@ export function recoveries({ rows, answers, intents }: Evidence, injected: reado
 }
 
 function spread(faults: readonly Injected[], successAfter: (fault: Injected) => number | undefined): Spread {
-  // There may be no work left after the last faults.
+  // After the last faults, there may be no work left from which to measure a recovery time.
   const times = faults
     .flatMap((fault) => {
       const at = successAfter(fault);

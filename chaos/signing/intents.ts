@@ -14,7 +14,7 @@ export const OWN_KEYS: readonly { readonly name: string; readonly type: KeyType 
   { name: GUARDED_KEY, type: 'ec-p256' },
 ];
 
-/** Mostly EC. */
+/** The keys of the intents, repeated according to their share. Most of the keys are EC keys. */
 const KEY_SHARES = [
   ...Array.from({ length: 10 }, () => 'default'),
   ...Array.from({ length: 4 }, () => 'proof-p256'),
@@ -44,7 +44,7 @@ export interface Intent {
   readonly message: Buffer;
   readonly digest: Buffer;
   readonly background: boolean;
-  /** `at-once`: sent twice at the same time; `later`: sent again after the response. */
+  /** `at-once`: the request is sent twice at the same time; `later`: the request is sent again after the response. */
   readonly repeat: 'none' | 'at-once' | 'later';
   /** Digest for which the same Idempotency-Key is reused afterwards, which must be refused. */
   readonly otherDigest: Buffer | undefined;

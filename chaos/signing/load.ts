@@ -17,11 +17,11 @@ export interface Answer {
   readonly signature: string | undefined;
 }
 
-/** Dependencies of the client. */
+/** The client's dependencies. */
 export interface World {
   readonly urls: () => string[];
   readonly apiKey: string;
-  /** Receives every response body before it is evaluated. */
+  /** Receives every response body before the client evaluates the body. */
   readonly inspect: (body: string, what: string) => void;
   readonly random: Random;
 }
@@ -61,7 +61,7 @@ export class Load {
     }
   }
 
-  /** Waits until every client has its responses. Returns the names of intents without a response at the time limit. */
+  /** Waits until every client has received all of its responses. Returns the names of intents without a response at the time limit. */
   async finish(limitMs: number): Promise<string[]> {
     const deadline = Date.now() + limitMs;
     while (this.open.size > 0 && Date.now() < deadline) await sleep(50);

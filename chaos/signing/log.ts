@@ -7,7 +7,7 @@ interface Rows {
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Reads the log like an auditor: the key, then the export, which the offline verifier checks line by line. */
+/** Reads the log as an auditor does: first the key, then the export, which the offline verifier checks line by line. */
 export async function readLog(database: Rows, url: string, apiKey: string): Promise<LogEvidence> {
   const headers = { authorization: `Bearer ${apiKey}` };
   const key = (await (await fetch(`${url}/api/v1/audit/log/key`, { headers })).json()) as { publicKey: string };

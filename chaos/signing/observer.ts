@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from './environment.js';
 
-/** Reads the database repeatedly under load and detects changes of final data. */
+/** Reads the database repeatedly under load and detects changes to data that should be final. */
 export class Observer {
   /** Facts that changed or disappeared between two reads. */
   readonly changes: string[] = [];
@@ -29,13 +29,13 @@ export class Observer {
 
   private async loop(everyMs: number): Promise<void> {
     while (this.watching) {
-      // Nothing can be read while PostgreSQL is down.
+      // Ignores the error, because nothing can be read while PostgreSQL is down.
       await this.look().catch(() => undefined);
       for (let waited = 0; waited < everyMs && this.watching; waited += 100) await sleep(100);
     }
   }
 
-  /** Reads everything and compares it with earlier reads. */
+  /** Reads all signatures and audit entries, and compares the rows with the results of earlier reads. */
   async look(): Promise<void> {
     const signed = await this.environment.sql<{ id: string; fact: string }>(
       `SELECT id, encode(sha256(signature), 'base64') AS fact FROM signing_request WHERE signature IS NOT NULL`,

@@ -6,7 +6,7 @@ import { GUARDED_KEY } from './intents.js';
 export const THRESHOLD = 2;
 const APPROVERS = 3;
 const LOOK_EVERY_MS = 300;
-/** Interval between authentications: shorter than the five minutes after which votes require a new authentication. */
+/** Interval between authentications, which is shorter than the five minutes after which a vote requires a new authentication. */
 const SHOW_EVERY_MS = 4 * 60_000;
 
 interface World {
@@ -40,7 +40,7 @@ export class People {
   readonly tokens: string[] = [];
   /** Votes that should have been refused but were accepted. */
   readonly wrong: string[] = [];
-  /** Number of refused votes by people who may not vote. */
+  /** Number of refused votes by people who are not allowed to vote. */
   refused = 0;
   private approvers: Person[] = [];
   private others: Person[] = [];
@@ -167,7 +167,7 @@ export class People {
   }
 }
 
-/** Reports whether people reject this approval. The decision depends only on the ID, so that all three people agree and the checks can compute it. */
+/** Reports whether the voters reject this approval. The decision depends only on the ID, so that all three people agree and the checks can compute it. */
 export function isRejected(approvalId: string): boolean {
   return (createHash('sha256').update(approvalId).digest()[0] ?? 0) < 26;
 }

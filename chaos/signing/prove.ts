@@ -31,7 +31,7 @@ export interface Options {
   readonly control?: ControlName;
   /** Restricts the faults to these kinds. */
   readonly kinds?: readonly FaultKind[];
-  /** Directory for the process logs and the journal of HSM calls. If undefined, logs and journal are removed. */
+  /** Directory for the process logs and the journal of HSM calls. If undefined, the logs and the journal are removed. */
   readonly logs?: string;
   /** Prints progress. */
   readonly say: (line: string) => void;
@@ -46,7 +46,7 @@ export interface Outcome {
   readonly findings: readonly Finding[];
   readonly load: Load;
   readonly drainMs: number;
-  /** Failures other than invariants: a fault that could not be injected, or a process that ended on its own. */
+  /** Failures other than violated invariants: faults that could not be injected, and processes that ended on their own. */
   readonly troubles: readonly string[];
   /** Whether the run passed. A control passes if the expected invariants detect it. */
   readonly passed: boolean;
@@ -177,13 +177,13 @@ class Run {
     this.options.say(`the load has ended after ${injector.injected.length} faults; everything is healed`);
   }
 
-  /** Searches process arguments and Redis, which may be down. */
+  /** Searches process arguments and Redis for secrets. Redis may be down. */
   private async searchLive(): Promise<void> {
     this.search.searchProcesses(this.cluster);
     await this.search.searchRedis(this.environment);
   }
 
-  /** Waits until the service is idle. All faults have already been undone. */
+  /** Waits until the service is idle. All faults have already been repaired. */
   private async drain(load: Load): Promise<{ unanswered: string[]; drainMs: number }> {
     const start = Date.now();
     this.environment.shim.fault('');
@@ -205,7 +205,7 @@ class Run {
     return row?.left ?? 0;
   }
 
-  /** Searches other responses of an api: health, metrics, lists, the API description. */
+  /** Searches other responses of an api for secrets: health, metrics, lists, and the API description. */
   private async readAll(apiKey: string): Promise<void> {
     const paths = ['actuator/health', 'actuator/prometheus', 'api/v1/audit/entries?limit=200', 'api/v1/signing-keys'];
     paths.push('api/v1/sign/requests?limit=200', 'api/settings/api-keys', 'api-docs', 'swagger-ui.html');
@@ -232,7 +232,7 @@ class Run {
     );
     search.searchFiles('logs of the stores', environment.storeLogs);
     const database = await readDatabase(environment);
-    // The observer reads once more, so that the last rows are also read twice.
+    // The observer reads all rows once more, so that even the latest rows are read twice.
     await observer.look();
     return {
       ...database,

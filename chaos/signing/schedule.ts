@@ -29,7 +29,7 @@ export interface PlannedFault {
   readonly kind: FaultKind;
   /** Milliseconds after the load began. */
   readonly at: number;
-  /** Separate generator for the choices of this fault (process, duration), so that they do not depend on other faults. */
+  /** Separate generator for the choices of this fault (process, duration), so that the choices do not depend on other faults. */
   readonly random: Random;
 }
 

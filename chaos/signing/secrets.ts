@@ -13,7 +13,7 @@ interface Needle {
 /** Searches text for secrets in all common encodings. */
 export class SecretSearch {
   readonly leaks = new Set<string>();
-  /** Number of characters searched, by sink. */
+  /** Number of characters searched, keyed by the name of the sink. */
   readonly searched = new Map<string, number>();
   private needles: Needle[] = [];
 

@@ -1,4 +1,4 @@
-/** Collects the results of a proof. Prints a line for each promise, and sets the exit code to 0 if all promises hold. */
+/** Findings collects the results of a proof. Prints a line for each promise, and sets the exit code to 0 if the product keeps all promises. */
 export class Findings {
   private broken = 0;
   private readonly began = performance.now();

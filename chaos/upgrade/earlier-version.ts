@@ -18,7 +18,10 @@ export interface EarlierVersion {
   remove(): Promise<void>;
 }
 
-/** Unpacks a commit next to this one, reusing its packages, and builds its service. With `built`, uses an existing build instead. */
+/**
+ * Unpacks an earlier commit next to this checkout, and builds the service of that commit with the packages of this checkout. With `built`, uses an existing
+ * build instead.
+ */
 export async function earlierVersion(commit: string, built: string | undefined): Promise<EarlierVersion> {
   if (built !== undefined) {
     if (!existsSync(join(built, 'dist/main.js'))) throw new Error(`${built} has no dist/main.js`);

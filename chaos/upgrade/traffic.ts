@@ -20,7 +20,7 @@ export interface Target {
 
 type Call = (to: Service) => Promise<Answer>;
 
-/** Concurrent callers for every area of the API. Each caller calls the target processes in turn. */
+/** Concurrent callers for every area of the API. Each caller sends its calls to the target processes in turn. */
 export class Traffic {
   readonly counts = new Map<string, number>();
   readonly faults: Fault[] = [];
@@ -37,7 +37,7 @@ export class Traffic {
     private readonly sensor: RegisteredSensor,
   ) {}
 
-  /** Sets the processes to call from now on. */
+  /** Sets the processes that receive calls from now on. */
   to(targets: readonly Target[]): void {
     this.targets = targets;
   }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { bold, dim, green, say, seconds, yellow } from './steps.mjs';
 
-/** showBanner prints what a newcomer needs next: the console's address, credentials, and a first signature that openssl verifies. */
+/** showBanner prints what a new user needs next: the console's address, credentials, and commands for a first signature that openssl verifies. */
 export function showBanner({ url, demo, begun, data, timestamps }) {
   const here = (file) => path.relative(process.cwd(), path.join(data, file));
   say();

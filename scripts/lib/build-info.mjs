@@ -8,7 +8,7 @@ const COMMIT_DIGITS = 12;
 const SOURCES = ['src', 'ui/src', 'package-lock.json', 'ui/package-lock.json'];
 
 /**
- * writeBuildInfo writes dist/build.json, which tells programs the commit that they were built from.
+ * writeBuildInfo writes dist/build.json, from which programs read the commit that they were built from.
  * @param {string} fingerprint SHA-256 of the sources in hex, used if the commit is unknown
  */
 export function writeBuildInfo(fingerprint) {

@@ -5,8 +5,8 @@ import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
 /**
- * Builds the service into dist/ in a separate process, because long-running commands such as `npm start` should not keep the memory
- * of the compiler and the bundler. The argument is the fingerprint of the sources. Exits with 1 and a message on failure.
+ * Builds the service into dist/ in a separate process, because long-running commands such as `npm start` should not retain the memory that the compiler and
+ * bundler allocate. The argument is the fingerprint of the sources. Exits with 1 and a message on failure.
  */
 const [, , fingerprint] = process.argv;
 const { cold } = await compileSources();
@@ -16,8 +16,8 @@ await bundlePrograms();
 if (cold) await Promise.all(['main', 'worker', 'cli'].map(compileInAdvance));
 
 /**
- * Lets a program load its modules once, so that V8's compiled code is stored in dist/compile-cache. The cache saves a sixth of the startup CPU time and a tenth
- * of a process's memory, because parsing eight megabytes leaves fragmented memory behind.
+ * Starts a program once, so that the program loads all modules and V8's compiled code is stored in dist/compile-cache. The cache saves a sixth of the startup
+ * CPU time and a tenth of a process's memory, because parsing eight megabytes leaves fragmented memory behind.
  */
 async function compileInAdvance(program) {
   const { code, output } = await run(process.execPath, [inRoot(`dist/${program}.js`), '--version']);

@@ -33,7 +33,7 @@ export async function build({ withConsole = true } = {}) {
 async function buildService() {
   const before = fingerprint();
   if (isBuilt()) {
-    // Sources that have not changed may belong to a later commit.
+    // The commit may have changed even if the sources have not.
     writeBuildInfo(before);
     return false;
   }
@@ -44,7 +44,10 @@ async function buildService() {
   return true;
 }
 
-/** Returns a hash of the sources. Uses contents instead of modification times, because a fresh checkout or a branch switch changes the times. */
+/**
+ * Returns a hash of the sources. Hashes the contents of the files instead of their modification times, because a fresh checkout or a branch switch changes the
+ * times.
+ */
 function fingerprint() {
   const sources = readdirSync(inRoot('src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))

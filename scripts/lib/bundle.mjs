@@ -6,7 +6,9 @@ const DIST = inRoot('dist');
 /** Minimum major version of Node.js for the service. The client, which can be installed separately, also supports the older versions in `engines`. */
 const MIN_NODE = 24;
 const INTERPRETER = '#!/usr/bin/env node\n';
-/** Names the compile cache, a directory next to the programs. An environment variable passes its path to threads and the key process. */
+/**
+ * Code that determines the path of the compile cache, a directory next to the programs. An environment variable passes the path to threads and the key process.
+ */
 const NAME_CACHE = `import { fileURLToPath } from 'node:url';
 const directory = fileURLToPath(new URL('compile-cache', import.meta.url));
 process.env.NODE_COMPILE_CACHE ??= directory;
@@ -19,7 +21,7 @@ if (Number(process.versions.node.split('.')[0]) < ${MIN_NODE}) {
   process.exit(1);
 }
 `;
-/** Code at the beginning of each program. The worker enables the cache itself, after it has configured V8's memory settings. */
+/** Code at the beginning of each program. The worker enables the compile cache itself, after it has configured V8's memory settings. */
 const PROLOGUES = {
   main: CHECK_VERSION + USE_CACHE,
   worker: CHECK_VERSION + NAME_CACHE,
@@ -49,8 +51,8 @@ const KEPT = new Set([
 ]);
 
 /**
- * bundlePrograms joins the modules of each program of dist/ into a few files, because a start spends most of its time finding and linking 2,500 modules. Code
- * that is started by path (threads, the key process) is not bundled.
+ * bundlePrograms joins the modules of each program of dist/ into a few files, because finding and linking 2,500 modules would take most of the startup time.
+ * Code that is started by path (threads, the key process) is not bundled.
  */
 export async function bundlePrograms() {
   // Imported lazily, because this module is also loaded in a fresh clone, before any package is installed.

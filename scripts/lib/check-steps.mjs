@@ -10,7 +10,7 @@ import { explainStatements } from './statement-plans.mjs';
 import { step } from './steps.mjs';
 import { runVitest } from './vitest.mjs';
 
-/** Returns the path of a tool's cache, which lets the next run process only changed files. */
+/** Returns the path of a tool's cache, with which the next run processes only changed files. */
 const cacheOf = (name) => path.join('node_modules', '.cache', 'sealwright', name);
 
 /** Returns a check that runs a tool and shows its output only if the tool fails. */
@@ -27,7 +27,7 @@ const tool = (lane, title, program, args, remedy) => ({
   },
 });
 
-/** The console is checked separately because it uses a browser's types. */
+/** The console is checked separately because its code uses browser types. */
 const consoleTypes = {
   title: 'console types',
   lane: 2,
@@ -119,7 +119,7 @@ export const CHECKS = {
     ['--check', '--cache', '--cache-location', cacheOf('prettier'), '--log-level', 'warn', '.'],
     'To fix: npm run format',
   ),
-  // Runs before lint, which also uses types, because it generates the console's API client.
+  // Runs before lint, because this check generates the console's API client, whose types lint also uses.
   console: consoleTypes,
   lint: tool(2, 'lint', 'oxlint', [], 'Each finding names its rule. To fix many of them: npx oxlint --fix'),
   boundaries: tool(

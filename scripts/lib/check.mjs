@@ -2,8 +2,8 @@ import { CHECKS, ONLY_BY_NAME, QUICK } from './check-steps.mjs';
 import { bold, green, red, say, seconds, showFailure, whileNotHalted, yellow } from './steps.mjs';
 
 /**
- * runChecks runs all checks to completion regardless of failures, and prints the sum as `N passed, N failed`. Every test counts as one, and so does every check
- * without tests.
+ * runChecks runs all checks to completion regardless of failures, and prints the totals as `N passed, N failed`. Each test counts as one, and so does each
+ * check that has no tests.
  * @param {(typeof CHECKS)[string][]} checks
  * @param {{ env: NodeJS.ProcessEnv, unchecked?: string[] }} context `unchecked` names what cannot be checked on this machine; skipped tests are added
  * @returns {Promise<number>} exit code: 1 if a check failed, or if something could not be checked in CI

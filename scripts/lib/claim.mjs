@@ -15,7 +15,7 @@ export class Claim {
   }
 
   /**
-   * Takes the claim. A script that continues under another Node takes the claim over from its parent process.
+   * Acquires the claim. A script that continues under another Node takes the claim over from its parent process.
    * @returns {{ pid: number, url?: string, stopping?: boolean } | undefined} the current holder, if it is another process
    */
   take() {
@@ -34,7 +34,7 @@ export class Claim {
   }
 
   /**
-   * Takes the claim. Waits for a holder that is stopping, or that was started by an npm process that has ended and therefore stops soon.
+   * Acquires the claim. Waits if the holder is stopping, or if the npm process that started the holder has ended and the holder will therefore stop soon.
    */
   async takeInTime(onWait) {
     let holder = this.take();
@@ -47,7 +47,7 @@ export class Claim {
     return holder;
   }
 
-  /** Records the URL of this start, or that this start is stopping, so that a second start can report it. */
+  /** Records the URL of this start, or the fact that this start is stopping, so that a second start can report the URL or the stop. */
   tell(facts) {
     writePrivate(this.#file, JSON.stringify({ pid: process.pid, ...facts }));
   }

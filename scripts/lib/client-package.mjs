@@ -34,7 +34,7 @@ async function bundleClient(file) {
   const bundle = await rolldown({
     input: ENTRY,
     platform: 'node',
-    // Sources import each other by the names of the compiled files.
+    // Source files import each other by the names of the compiled files.
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     transform: { target: 'es2023' },
     plugins: [
@@ -110,8 +110,8 @@ async function debianPackage(directory, { version, description }) {
 }
 
 /**
- * Writes a wrapper that runs the client with these leading arguments. The client recognizes its own wrappers by the comment `mark`. The service's package has a
- * sufficiently new Node.js if Debian's is too old.
+ * Writes a wrapper that runs the client with these leading arguments. The client recognizes its own wrappers by the comment `mark`. The wrapper prefers the
+ * Node.js in the service's package, because Debian's Node.js may be too old.
  */
 function program(file, words) {
   const mark = '# Runs sealwright in place of the program of this name.';

@@ -5,14 +5,14 @@ import ts from 'typescript';
 import { assertParsed, compilerOptions, writeOutput } from './compile.mjs';
 import { inRoot } from './project.mjs';
 
-/** The plugin generates schemas for these files from their types and comments. */
+/** The plugin generates OpenAPI schemas for these files from their types and comments. */
 const PLUGIN = {
   introspectComments: true,
   classValidatorShim: true,
   dtoFileNameSuffix: ['.dto.ts', 'page.ts', 'id-param.ts'],
 };
 
-// Thread of compile.mjs: compiles workerData.names, paths below src/, with the type checker.
+// Runs as a thread of compile.mjs. Compiles the files in workerData.names, which are paths below src/, with the type checker.
 const files = workerData.names.map((name) => inRoot('src', name));
 const program = ts.createProgram(files, compilerOptions());
 const transformers = { before: [before(PLUGIN, program)] };

@@ -106,7 +106,7 @@ function transpile(name, text, options) {
 }
 
 function withTypeScript(text, fileName, options) {
-  // A single file does not reveal that package.json sets "type": "module".
+  // The compiler cannot infer from a single file that package.json sets "type": "module".
   const modules = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
   const wanted = { compilerOptions: { ...options, ...modules }, fileName, reportDiagnostics: true };
   const { outputText, sourceMapText, diagnostics } = ts.transpileModule(text, wanted);

@@ -8,7 +8,7 @@ import { installConsolePackages } from './packages.mjs';
 import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
-/** The web console. It has separate packages, is built into ui/dist, and is copied to dist/ui, from which the service serves it. */
+/** The web console. The console has separate packages, is built into ui/dist, and is copied to dist/ui, from which the service serves the files. */
 const UI = inRoot('ui');
 const BUILT = path.join(UI, 'dist');
 const SERVED = inRoot('dist/ui');
@@ -58,7 +58,7 @@ async function program(script, args, options = {}) {
   if (code !== 0) throw new Failure(`${path.basename(script)} failed in ui/`, 'See the error above.', output);
 }
 
-/** Compresses the files once with the best ratio, instead of for each response. */
+/** Compresses the files once at the highest compression level, instead of for each response. */
 async function compress() {
   const files = readdirSync(BUILT, { recursive: true }).filter((name) => TEXT.test(name));
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** grepEvidence returns the distinct lines that grep finds in the files that the tests stored below `directory`. */
+/** grepEvidence returns the distinct lines that grep finds in the files stored by the tests below `directory`. */
 export function grepEvidence(directory, args) {
   const options = { cwd: directory, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' }, maxBuffer: 1 << 28 };
   const { status, stdout, stderr } = spawnSync('grep', args, options);

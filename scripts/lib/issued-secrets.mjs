@@ -6,7 +6,8 @@ import { grepEvidence } from './evidence-grep.mjs';
 const SECRETS = 'secrets';
 
 /**
- * findIssued searches everything that a test run logged and stored for every secret it issued, both verbatim and in the hex form of PostgreSQL bytea values.
+ * findIssued searches everything that a test run logged and stored for every secret that the run issued, both verbatim and in PostgreSQL's hex format for bytea
+ * values.
  * @param {string} directory
  * @returns {{ secrets: number, files: number, bytes: number, found: { file: string, beginning: string }[] }} found: only the beginning of each secret
  */

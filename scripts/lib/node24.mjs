@@ -15,7 +15,7 @@ export const isNewEnough = (version) => {
   return major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
 };
 
-/** refuseOldNode throws if Node is too old for the scripts that install the packages, which require Node 20. */
+/** refuseOldNode throws if the current Node is too old for the scripts that install the packages. These scripts require Node 20. */
 export function refuseOldNode() {
   if (Number(process.versions.node.split('.')[0]) >= 20) return;
   throw new Failure(`Node.js ${process.versions.node} is too old`, INSTALL);
@@ -34,8 +34,8 @@ export function node24() {
 }
 
 /**
- * continueUnderNode24 returns if the current Node is new enough. Otherwise, it runs the same script under the packaged Node, waits for the script to end, and
- * exits with its exit code.
+ * continueUnderNode24 returns immediately if the current Node is new enough. Otherwise, it runs the same script under the packaged Node, waits for the script
+ * to end, and exits with its exit code.
  */
 export async function continueUnderNode24() {
   if (isNewEnough(process.versions.node)) return;

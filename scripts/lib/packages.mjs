@@ -13,7 +13,7 @@ export function packagesAreCurrent() {
   return installedMatchesLock() && existsSync(ADDON);
 }
 
-/** needsForPackages returns the compilers that are missing to build the PKCS #11 binding on installation. Returns nothing if the binding is already built. */
+/** needsForPackages returns the missing compilers that the PKCS #11 binding needs during installation. Returns an empty list if the packages are current. */
 export const needsForPackages = () => (packagesAreCurrent() ? [] : missing(COMPILERS));
 
 /** installPackages installs the packages in package-lock.json. Returns whether an installation was necessary. */
@@ -29,7 +29,7 @@ async function installServicePackages() {
   if (!installedMatchesLock()) {
     await npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', ...scripts], headers);
   }
-  // Falls back to the headers of the packaged Node 24 if the current Node has none. The binding uses Node-API and works with both.
+  // Falls back to the headers of the packaged Node 24 if the current Node has no headers. The binding uses Node-API and works with both versions.
   if (!existsSync(ADDON)) await npm(['rebuild', 'pkcs11js'], headers ?? nodeHeaders(packagedNode()));
   if (existsSync(ADDON)) return true;
   throw new Failure('The PKCS#11 binding was not built', 'To see the error: npm rebuild pkcs11js --foreground-scripts');

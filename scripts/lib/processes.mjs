@@ -23,7 +23,7 @@ export function isAlive(pid) {
   }
 }
 
-/** commandOf returns the command line of a process, or '' if the process does not exist. Callers use it to detect a reused process ID. */
+/** commandOf returns the command line of a process, or '' if the process does not exist. Callers use the command line to detect a reused process ID. */
 export function commandOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
@@ -81,7 +81,9 @@ export async function stopProcess(pid, steps) {
   }
 }
 
-/** onOrphaned calls back once when the npm that runs this script has ended. An npm that was killed with SIGKILL cannot forward a signal. */
+/**
+ * onOrphaned calls `callback` once when the npm process that runs this script has ended. An npm process that is killed with SIGKILL cannot forward a signal.
+ */
 export function onOrphaned(callback) {
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;

@@ -10,7 +10,7 @@ export const inRoot = (...parts) => path.join(ROOT, ...parts);
 /** bin returns the path of a package's program: node_modules/.bin/NAME. */
 export const bin = (name) => inRoot('node_modules/.bin', name);
 
-/** toolEnvironment returns an environment in which the programs of packages find each other and the packaged Node. */
+/** toolEnvironment returns an environment in which the packages' programs find each other and the packaged Node. */
 export const toolEnvironment = (more = {}) => ({
   ...process.env,
   ...(coloured ? {} : { NO_COLOR: '1' }),
@@ -18,7 +18,7 @@ export const toolEnvironment = (more = {}) => ({
   ...more,
 });
 
-/** readEnvFile reads NAME=VALUE lines and removes quotes around values. A missing file counts as empty. */
+/** readEnvFile reads NAME=VALUE lines and removes quotes around values. A missing file is treated as an empty file. */
 export function readEnvFile(file) {
   let text = '';
   try {

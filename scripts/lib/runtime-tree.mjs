@@ -12,14 +12,14 @@ const STARTED_BY_PATH = ['**/*-thread.js', 'hsm/process/key-process.js'];
 const ASSETS = ['main.js', 'worker.js', 'cli.js', 'sealwright.js', 'build.json', 'bundled', 'ui'];
 /** Files of packages that no program reads. Licenses are kept. */
 const UNREAD = /(?:\.d\.[cm]?ts|\.map|\.tsbuildinfo|\.cc?|\.cpp|\.h)$|(?:^|\/)(?:CHANGELOG|README)[^/]*\.md$/i;
-/** Files that node-gyp leaves next to a native module. They contain directory names of the machine that compiled it. */
+/** Files that node-gyp leaves next to a native module. These files contain directory names from the machine that compiled the module. */
 const COMPILATION = /^binding\.gyp$|^build\/(?!Release(?:\/[^/]+\.node)?$)/;
 const SPECIFIER =
   /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*|\bresolve\s*\(\s*)(["'])((?:@[\w.-]+\/)?[\w.-]+(?:\/[^"'\n]*)?|\.{1,2}\/[^"'\n]+)\1/g;
 
 /**
  * writeRuntimeTree copies what a production installation needs to `out`: the programs, the files that the programs read, and the imported packages with their
- * dependencies. Types, source maps of packages and build-only packages are omitted.
+ * dependencies. Type declarations, the packages' source maps and build-only packages are omitted.
  * @param {string} out directory to create, which must not exist
  * @returns {{ packages: number }} number of packages in the tree
  */
@@ -75,7 +75,7 @@ function packagesOf(specifiers) {
   return found;
 }
 
-/** Resolves a package like Node.js: in node_modules of the importing package, then in node_modules of each parent directory. */
+/** Resolves a package as Node.js does: in node_modules of the importing package, then in node_modules of each parent directory. */
 function folderOf(name, from) {
   for (let folder = from; folder.startsWith(MODULES); folder = path.dirname(folder)) {
     const candidate =

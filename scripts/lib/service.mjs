@@ -10,7 +10,7 @@ const PROGRAM = inRoot('dist/main.js');
 const LOG_LIMIT = 20 * 1024 * 1024;
 const PATIENCE = 90_000;
 
-/** Service runs the service in a separate process. The service writes its log to a file, so it does not depend on the process that started it. */
+/** Service runs the service in a separate process. The service writes its log to a file, so that it does not depend on the process that started the service. */
 export class Service {
   #logFile;
   #pidFile;
@@ -64,7 +64,7 @@ export class Service {
     if (this.pid !== undefined) writeFileSync(this.#pidFile, `${this.pid}\n`, { mode: 0o600 });
   }
 
-  /** Calls `callback` with each warning or error that the service logs after this call. */
+  /** Calls `callback` with each warning or error that the service logs from now on. */
   onTrouble(callback) {
     let offset = statSync(this.#logFile).size;
     let rest = '';
@@ -147,7 +147,7 @@ function readFrom(file, offset) {
   }
 }
 
-/** Reports whether to show a line: a warning, an error, or output of the runtime, such as a crash, which is not JSON. */
+/** Reports whether to show a line. Warnings and errors are shown, and so is output of the runtime, such as a crash message, which is not JSON. */
 function isTrouble(line) {
   if (line.trim() === '') return false;
   try {

@@ -9,7 +9,7 @@ import { privateDirectory, secretIn, writePrivate } from './private-files.mjs';
 const PROMPT = /enter (?:SO|user) PIN: /g;
 
 /**
- * createToken creates a SoftHSM token in `dir`, once; configuration, PINs (mode 600) and objects are stored there.
+ * createToken creates a SoftHSM token in `dir` on the first call. The configuration, PINs (mode 600) and objects are stored in `dir`.
  * Later calls return the same token. See softhsm.d.mts for the result.
  */
 export async function createToken({ dir, label }) {

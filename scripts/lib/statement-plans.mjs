@@ -3,10 +3,10 @@ import path from 'node:path';
 import { onFilledSchema, unknownTables } from './plans/filled-schema.mjs';
 import { WholeScans } from './plans/whole-scans.mjs';
 
-/** Suffix of a statement with a separate time limit. Its caller has a fallback for a statement that exceeds the limit. */
+/** Suffix of a statement with a separate time limit. The caller has a fallback in case the statement exceeds the time limit. */
 const BOUNDED = /-- cancelled after \d+ ms$/;
 const MAKES_TEMPORARY = /^\s*CREATE TEMP/i;
-/** Matches the part of a statement before the query from which it fills a temporary table. */
+/** Matches the part of a statement that precedes the query whose rows fill a temporary table. */
 const FILLED_FROM = /^\s*CREATE TEMP\w* TABLE [^;]*? AS (?=SELECT|WITH)/i;
 
 /**
@@ -28,7 +28,7 @@ export function explainStatements({ adminUrl, evidence }) {
   return onFilledSchema(adminUrl, (client) => explainEach(client, statements));
 }
 
-/** Creates the temporary tables that the statements need. Runs twice, because a temporary table may be filled from another one. */
+/** Creates the temporary tables that the statements need. Runs twice, because a temporary table may be filled from another temporary table. */
 async function makeTemporary(client, statements) {
   const texts = statements
     .filter((one) => MAKES_TEMPORARY.test(one))
@@ -36,7 +36,7 @@ async function makeTemporary(client, statements) {
   for (const text of [...texts, ...texts]) await client.query(text).catch(() => undefined);
 }
 
-/** Returns the distinct statements in a stable order. Text after the last line feed is the statement that a killed process did not finish recording. */
+/** Returns the distinct statements in a stable order. The text after the last line feed is a statement that a killed process did not finish recording. */
 function statementsIn(folder) {
   const files = readdirSync(folder)
     .filter((name) => name.startsWith('statements-'))
@@ -67,7 +67,7 @@ async function explainEach(client, statements) {
 
 const inOneLine = (text) => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Returns the beginning and end of a statement. The middle is mostly the list of columns. */
+/** Returns the beginning and end of a statement. The middle of a statement is mostly the list of columns. */
 function short(text) {
   const line = inOneLine(text);
   return line.length <= 300 ? line : `${line.slice(0, 100)} … ${line.slice(-200)}`;

@@ -32,7 +32,7 @@ export function haltSteps() {
 
 export const isHalted = () => halted;
 
-/** whileNotHalted resolves immediately, or never if steps were halted. */
+/** whileNotHalted returns immediately, or returns a promise that never resolves if steps have been halted. */
 export const whileNotHalted = () => (halted ? never() : undefined);
 
 /** Steps in progress, oldest first. */

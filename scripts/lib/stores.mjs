@@ -61,7 +61,7 @@ function startStore(name, start, started) {
   });
 }
 
-/** watchStores restarts a store of `running` on the same port when it has ended, until everything is stopped. */
+/** watchStores restarts each store in `running` that ends, on the same port, until all steps are halted. */
 export function watchStores(running, note) {
   const look = async () => {
     for (const [index, store] of running.entries()) {
@@ -82,7 +82,7 @@ export function watchStores(running, note) {
 async function again(store, note) {
   try {
     const next = await store.again();
-    // The shutdown began while this store was starting, so the shutdown does not stop it.
+    // The shutdown began while this store was starting, so the shutdown did not stop this store.
     if (isHalted()) await next.stop();
     else note(`${store.name} exited and was restarted.`);
     return next;

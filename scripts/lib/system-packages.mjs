@@ -8,8 +8,8 @@ import { run } from './run.mjs';
 const command = (name, apt = name, brew = apt) => ({ name, apt, brew, present: () => commandPath(name) !== undefined });
 
 /**
- * Returns a need for a package without a program, detected by a file below /usr/lib or one of its architecture directories. Homebrew has none of these
- * packages.
+ * Returns a need for a package that contains no program and is detected by a file below /usr/lib or one of its architecture directories. Homebrew has none of
+ * these packages.
  */
 const library = (apt, file) => ({ name: path.basename(file), apt, brew: '', present: () => isInLib(file) });
 
@@ -94,9 +94,9 @@ const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }
 const hasAiosmtpd = () =>
   ['/usr/bin/python3', 'python3'].some((python) => spawnSync(python, ['-c', 'import aiosmtpd']).status === 0);
 const hasRpm = () => commandPath('rpmsign') !== undefined && commandPath('rpmbuild') !== undefined;
-/** Reports whether reprepro is installed, and apt, which verifies the generated repository. */
+/** Reports whether reprepro and apt are installed. apt verifies the generated repository. */
 const hasReprepro = () => commandPath('reprepro') !== undefined && commandPath('apt-get') !== undefined;
-/** Reports whether Patroni is installed, and Debian's PostgreSQL, which Patroni manages. */
+/** Reports whether Patroni and Debian's PostgreSQL, which Patroni manages, are installed. */
 const hasPatroni = () => commandPath('patroni') !== undefined && existsSync('/usr/lib/postgresql');
 const hasChromium = () => chromium() !== undefined;
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
@@ -154,7 +154,7 @@ function packageManager() {
 
 /** Returns the command prefix for running as root, or undefined if this account cannot. */
 function privilege() {
-  // In runlevel 1, installing a package does not start its server; tests start their own.
+  // In runlevel 1, installing a package does not start its server. Tests start their own servers.
   const nonInteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1', 'RUNLEVEL=1'];
   if (process.getuid() === 0) return nonInteractive;
   const sudo = commandPath('sudo');
@@ -172,7 +172,7 @@ async function aptInstall([program, ...prefix], names) {
     if (first.code === 0) return first;
   }
   const update = await apt('update', '-q');
-  // A single unknown name would prevent the installation of all packages.
+  // A single unknown package name would prevent the installation of all packages.
   const isKnown = await Promise.all(names.map(async (name) => (await run('apt-cache', ['show', name])).code === 0));
   const unknown = names.filter((_, index) => !isKnown[index]);
   const second = await attempt(names.filter((_, index) => isKnown[index]));

@@ -13,7 +13,7 @@ const PREFIX = 'sealwright-test-';
 /** Tests kill processes but not the machine, so committed data survives in the page cache. */
 const WITHOUT_POWER_CUTS = { fsync: 'off', full_page_writes: 'off' };
 
-/** TestStores manages the stores of one test run: a directory and servers, which are removed afterwards together with everything the tests started. */
+/** TestStores manages the stores of one test run: a directory and servers, which are removed afterwards along with all processes that the tests started. */
 export class TestStores {
   #directory;
   #mark = randomBytes(12).toString('hex');
@@ -95,7 +95,7 @@ async function sweepOldRuns() {
   }
 }
 
-/** Ends processes whose working directory is below `directory`, or whose environment contains the mark of the run (Linux only). */
+/** Ends processes whose working directory is below `directory`, or whose environment contains the run's marker (Linux only). */
 async function endProcessesOf(directory, mark) {
   const found = () => pids().filter((pid) => pid !== process.pid && (worksBelow(pid, directory) || carries(pid, mark)));
   const servers = new Set(['postgres', 'redis'].map((name) => path.join(directory, name)));

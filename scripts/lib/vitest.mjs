@@ -45,7 +45,7 @@ const testsOf = (report) => report.testResults.flatMap((file) => file.assertionR
 
 const MAX_LINES = 8;
 
-/** Summarizes failures and tests that passed only on a retry in a few lines each, because people see the end of a log first. */
+/** Summarizes failures, and tests that passed only on a retry, in a few lines each, because people read the end of a log first. */
 function summarize(report) {
   for (const { name, assertionResults } of report.testResults) {
     const file = path.relative(process.cwd(), name);

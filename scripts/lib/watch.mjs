@@ -14,7 +14,7 @@ export function rebuildOnChange(restart) {
   let busy = Promise.resolve();
   watch(inRoot('src'), { recursive: true }, () => {
     clearTimeout(timer);
-    // An editor may write several files, or one file in several steps.
+    // Waits briefly, because an editor may write several files, or one file in several steps.
     timer = setTimeout(() => (busy = busy.then(() => rebuild(restart))), CALM);
   });
 }

@@ -1,7 +1,7 @@
 import type { AlertEvent } from '../../src/platform/events/alert-events.js';
 import type { Stage } from '../support/stage.js';
 
-/** Inserts an alert event `times` times, as the service's modules do. */
+/** Inserts the same alert event `times` times, as the service's modules do. */
 export async function recordAlertEvent(stage: Stage, event: AlertEvent, times = 1): Promise<void> {
   const { type, subject, count = 1, facts = {}, over = false } = event;
   await stage.sql(
@@ -17,7 +17,7 @@ export const failedScan = (id: string, facts: Record<string, string> = {}): Aler
   facts: { why: 'The host key of db1 is not the pinned one.', where: 'db1.corp.example:22', ...facts },
 });
 
-/** Makes notifications due immediately instead of five seconds after the first event of a burst, except for `except`. */
+/** Makes notifications due immediately instead of five seconds after the first event of a burst. Skips the alert whose subject is `except`. */
 export function hurryAlerts(stage: Stage, except = ''): NodeJS.Timeout {
   return setInterval(() => {
     void stage

@@ -251,7 +251,7 @@ describe('an alert', () => {
       (await service.call('GET', `/api/alerts/${id}/notifications`, { key })).body.items;
     const shown = await notifications();
     expect(shown.map(({ reason }: { reason: string }) => reason)).toEqual(['asked', 'opened']);
-    // A deleted delivery is reported as forgotten, not as pending.
+    // A delivery that has been deleted is reported as forgotten, not as pending.
     await stage.sql(`DELETE FROM webhook_delivery WHERE id = $1`, [shown[1].reference]);
     expect((await notifications())[1]).toMatchObject({ status: 'FORGOTTEN', recipient: 'forgotten' });
   });

@@ -17,16 +17,16 @@ interface Place {
   heard(count: number): Promise<unknown>;
 }
 
-/** How to trigger each condition, and the notifications expected. */
+/** A way to trigger a condition, with the alerts and notifications that are expected. */
 export interface Cause {
   readonly parameters?: object;
   readonly told: readonly string[];
-  /** Expected alerts after the cause, as partial matches. */
+  /** Partial matches of the alerts that are expected after the condition has been triggered. */
   readonly alerts: readonly object[];
   cause(place: Place): Promise<unknown>;
 }
 
-/** Settings of every process in these tests, because any process may call the webhook. */
+/** Settings shared by all processes in these tests, because any process may call the webhook. */
 export const MAY_CALL = { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' };
 
 const RULE = 'Q-RSA-SIG-112';
@@ -53,7 +53,7 @@ export const certificate = (name: string, days: number) => ({
 
 const MAX_TRIES = 5;
 
-/** Sends a request. Like a real client, retries with the same Idempotency-Key if a busy machine does not answer. */
+/** Sends a request. Like a real client, retries with the same Idempotency-Key if the service responds with 503. */
 async function ask({ service, key }: Place, method: string, path: string, body?: object, headers = {}) {
   const once = method === 'POST' ? { 'idempotency-key': randomUUID(), ...headers } : headers;
   for (let tries = 1; ; tries += 1) {
@@ -64,7 +64,7 @@ async function ask({ service, key }: Place, method: string, path: string, body?:
   }
 }
 
-/** Triggers each condition by a real event. Conditions about SSH keys are in test/ssh-keys, which has hosts. */
+/** Triggers each condition with a real event. The tests in test/ssh-keys, which have hosts, trigger the conditions that concern SSH keys. */
 export const CAUSES: Record<string, Cause> = {
   'asset-new': {
     told: OPENED,
@@ -114,7 +114,7 @@ export const CAUSES: Record<string, Cause> = {
       const { chain } = authority.issue(csr, { days: '10' });
       await ask(place, 'POST', `/api/v1/signing-keys/${id}/certificate`, { chain });
       authority.remove();
-      // A worker checks certificates of the inventory and of signing keys at startup, then periodically.
+      // A worker checks the certificates in the inventory and the certificates of signing keys at startup and periodically afterwards.
       await place.stage.start({ role: 'worker', settings: MAY_CALL });
     },
   },
@@ -162,7 +162,7 @@ export const CAUSES: Record<string, Cause> = {
   },
   'approvals-waiting': {
     told: [...OPENED, 'alert.resolved'],
-    // The alert contains neither title nor requester, because more people can read alerts than the approval.
+    // The alert contains neither the title nor the requester, because alerts are visible to more people than the approval.
     alerts: [
       {
         status: 'RESOLVED',

@@ -108,7 +108,7 @@ describe.concurrent('an alert email', () => {
       stage.sql(`UPDATE alert SET notify_at = now() + $1::interval WHERE subject_id = 'flood'`, [time]);
     await recordAlertEvent(stage, failedScan('flood'), 600);
     await counted(600);
-    // Postpones the notification beyond the usual five seconds, so that the remaining events arrive first even on a slow machine.
+    // Postpones the notification beyond the usual five seconds, so that the remaining events are recorded before the email is sent, even on a slow machine.
     await toldIn('1 minute');
     await recordAlertEvent(stage, failedScan('flood'), 400);
     await counted(1000);

@@ -13,11 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Returns an ID with the timestamp of `days` days ago. */
+/** Returns an ID whose timestamp is `days` days in the past. */
 const idOf = (days: number) => `${firstIdAt(Date.now() - days * 86_400_000).slice(0, 14)}${randomUUID().slice(14)}`;
 const daysAgo = (days: number) => `now() - interval '${days} days'`;
 
-/** Inserts a row created `days` days ago, which ended at the same time if `over` is true. */
+/** Inserts a row that was created `days` days ago and, if `over` is true, also ended at that time. */
 async function row(table: string, days: number, over: boolean): Promise<void> {
   const at = daysAgo(days);
   const end = over ? at : 'NULL';

@@ -5,7 +5,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const TO = 'crypto-team@corp.example';
-/** Delay caused by a spam filter or tarpit. The four delays of an email add up to more than the lease duration. */
+/** Delay caused by a spam filter or tarpit. Sending one email incurs four such delays, which add up to more than the lease duration. */
 const PAUSE_MS = 12_000;
 const smtp = new SmtpPeer();
 let stage: Stage;

@@ -159,7 +159,7 @@ describe.concurrent('a webhook message', () => {
     expect(calls[0]!.headers['webhook-id']).toBe(calls[1]!.headers['webhook-id']);
     const [row] = await deliveries(body.id);
     expect(row.log[0]).toMatchObject({ attempt: 1, status: 503, failure: 'the receiver responded with 503' });
-    // The third attempt is due after five minutes. The test brings it forward.
+    // The third attempt would be due after five minutes. The test makes the attempt due immediately.
     await until('the second outcome', 30, async () => (await deliveries(body.id))[0].log.length === 2);
     await stage.sql(`UPDATE webhook_delivery SET next_try_at = now() WHERE id = $1`, [row.id]);
     expect(await delivery(body.id, 'DELIVERED')).toMatchObject({ attempts: 3 });

@@ -8,7 +8,7 @@ export interface Approver extends Person {
   readonly id: string;
 }
 
-/** Environment of an approval test. */
+/** Environment for approval tests. */
 export interface ApprovalFixture {
   readonly stage: Stage;
   readonly service: Service;
@@ -16,7 +16,7 @@ export interface ApprovalFixture {
   readonly apiKey: string;
 }
 
-/** Starts a service on a new stage. */
+/** Starts a service with new stores. */
 export async function openApprovalFixture(): Promise<ApprovalFixture> {
   const stage = await openStage();
   const { apiKey } = await stage.seed();

@@ -77,7 +77,7 @@ describe('one approval for a batch of 1,000', () => {
 
   beforeAll(async () => {
     asked = await ask(1000);
-    // Five people make four calls each. The votes of two people count.
+    // Five people make four calls each, but only two votes count.
     const calls = people.flatMap((person) => [person, person, person, person]);
     const answers = await Promise.all(calls.map((person) => vote(place.service, asked.approvalId, person)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);

@@ -64,7 +64,7 @@ const flipped = (digest: string) => {
 
 interface Changed {
   readonly requestId: string;
-  /** Digest in base64. The HSM must not have been asked to sign the digest, either unchanged or with one bit flipped. */
+  /** Digest in base64 that the HSM must not have been asked to sign, either unchanged or with one bit flipped. */
   readonly digest: string;
 }
 
@@ -173,7 +173,7 @@ describe('when the key is rotated during an approval', () => {
     const { publicKey } = rotated as PublishedKey;
     expect(verifies(message, { ...rotating, publicKey }, Buffer.from(body.signature, 'base64'))).toBe(true);
   });
-  // A claim contains requests of many callers. A request that cannot be signed must not block other requests.
+  // A worker claims requests from many callers at once. A request that cannot be signed must not block the other requests.
   it('a request that the new version cannot sign fails with the reason, and others continue', async () => {
     const authority = new Authority();
     const guarded = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);

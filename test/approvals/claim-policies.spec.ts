@@ -13,7 +13,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { newApprovers, newGroup, unique } from './approvers.js';
 import { CLAIM_POLICIES, type ClaimPolicy, policyBody } from './claim-policies.js';
 
-/** A table row with a separate key. The policy is created after a request for the key was queued. */
+/** A table row with a separate key, whose policy is created after a request for the key has been queued. */
 interface Prepared {
   readonly row: ClaimPolicy;
   readonly key: string;
@@ -33,7 +33,7 @@ let prepared: Prepared[];
 /** Access tokens of workloads whose identity tokens differ only in `sub`. */
 const runs = new Map<string, string>();
 
-/** Returns whether a signing request for this row requires approval. */
+/** Reports whether a signing request for this row requires approval. */
 const waits = async ({ row, key, caller }: Prepared) => {
   const { status, body } = await sign(api, { key: caller, body: bodyOf(row, key) });
   expect([200, 202]).toContain(status);

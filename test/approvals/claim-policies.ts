@@ -2,7 +2,7 @@ import { GITHUB, GITLAB, KUBERNETES } from '../fakes/workload-claims.js';
 
 type Condition = readonly [fact: string, op: 'in' | 'not-in', ...values: string[]];
 
-/** Claims of a workload, a policy for its key, and whether approval is required. */
+/** The claims of a workload, a policy for the signing key, and whether the policy requires approval. */
 export interface ClaimPolicy {
   readonly name: string;
   /** Claims of the caller; undefined if the caller is not a workload. */

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.stage.close());
 
-/** Starts a worker with a short HSM deadline, which shortens the lease: the work of a dead worker is taken over after four seconds. */
+/** Starts a worker with a short HSM deadline, which shortens the lease, so that a dead worker's requests are taken over after four seconds. */
 function startWorker(): Promise<Service> {
   return place.stage.start({ role: 'worker', settings: { SVC_PKCS11_DEADLINE_MS: '1000' } });
 }

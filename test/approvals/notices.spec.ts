@@ -73,7 +73,7 @@ it('approvers are notified of a request, and everybody of the outcome', async ()
   for (const email of [ada.email, ben.email, adminEmail]) await smtp.mailTo(email, 'Approved: Sign asked.bin');
   expect((await told(approvalId, 'approval.approved')).data).toMatchObject({ status: 'APPROVED' });
   expect(mailsTo(adminEmail, 'Approval needed')).toEqual([]);
-  // More people can read the delivery log than the approval.
+  // The delivery log is visible to more people than the approval.
   const { body } = await place.service.call('GET', `/api/webhooks/${desk}/deliveries`, { key: place.apiKey });
   expect(body.items.length).toBeGreaterThan(1);
   for (const { type, body: message } of body.items)
@@ -113,7 +113,7 @@ it('people who have not voted are reminded once at half time; then the approval 
   const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
   const { approvalId } = await ask(key.name, 'slow.bin');
   await vote(place.service, approvalId, ada);
-  // Simulates that half of the day has passed, then the whole day.
+  // Makes the reminder due, which is normally sent halfway to the expiry, and then makes the approval expire.
   await place.stage.sql(`UPDATE approval SET remind_at = now() WHERE id = $1`, [approvalId]);
   await smtp.mailTo(ben.email, 'Approval still needed: Sign slow.bin');
   await told(approvalId, 'approval.reminder');
@@ -161,7 +161,7 @@ it('a hundred requests produce one email per approver', async () => {
   const quiet = await newApprover(place);
   const { key } = await newGuardedKey(place, [{ members: [quiet], threshold: 1 }]);
   await place.service.kill();
-  // Only an api process is running, which sends no notices. All notices are therefore pending when the worker starts.
+  // Only an API process is running, and API processes do not send notices. All notices are therefore pending when the worker starts.
   place = { ...place, service: await place.stage.start({ role: 'api', settings }) };
   const asked: Awaited<ReturnType<typeof ask>>[] = [];
   while (asked.length < 100) asked.push(await ask(key.name, `many-${asked.length}.bin`));

@@ -126,7 +126,7 @@ const draftPolicy = async (change: object = {}) => ({
   name: unique('policy'),
   keys: ['*'],
   stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
-  // The condition matches no request in other tests.
+  // The condition does not match any request of the other tests.
   conditions: [{ fact: 'metadata.test', op: 'in', values: ['nothing'] }],
   ...change,
 });

@@ -21,7 +21,7 @@ let worker: Service;
 let ada: Approver;
 let ben: Approver;
 let eve: Approver;
-/** Group of eve. Created before any request, because members whom the requester adds later cannot vote. */
+/** Eve's group. The group is created before any request, because members whom the requester adds later cannot vote. */
 let eves: string;
 
 beforeAll(async () => {
@@ -79,7 +79,7 @@ interface Evidence {
   readonly log: { readonly leaves: { readonly data: string }[] };
 }
 
-/** Returns the evidence of a signed request after checking that it is complete. */
+/** Returns the evidence of a signed request after checking that the evidence is complete. */
 async function evidenceOf(requestId: string): Promise<Evidence> {
   expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
   const evidence = await until('the evidence', 30, async () => {

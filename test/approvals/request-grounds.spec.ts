@@ -43,7 +43,7 @@ const guardedBy = async (...members: Approver[]) => (await newGuardedKey(place, 
 async function tokenAtClient(person: Approver, maker: string, permissions: string[]) {
   const granted = permissions.filter((scope) => scope !== 'approvals:approve');
   const client = await makeClient(service, maker, granted);
-  // Only a client of an earlier version can have a secret and the scope to vote.
+  // Only a client that was created by an earlier version can have both a secret and the voting scope.
   if (granted.length < permissions.length) {
     const update = `UPDATE oauth_client SET permissions = $2 WHERE id = $1`;
     await place.stage.change(update, [client.client_id, permissions]);

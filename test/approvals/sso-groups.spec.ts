@@ -54,7 +54,7 @@ async function guardedBy(group: string, threshold: number): Promise<string> {
   return name;
 }
 
-/** Signs in through the provider's real pages and returns the access token. */
+/** Signs in through the provider's actual pages and returns the access token. */
 async function signIn(name: ProviderName, account: string, groups: string[]): Promise<string> {
   peers[name].accounts.set(account, { email: `${account}.${name}@example.org`, groups });
   const browser = new Browser();

@@ -45,7 +45,7 @@ describe('a request under a policy', () => {
       reference: 'build-7',
       key: { name: key.name, version: 1 },
     });
-    // Sorts members without the service's code, so that the test verifies the documented canonical form.
+    // Sorts the object members without the service's code, so that the test verifies the documented canonical form.
     const sorted = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(
@@ -85,7 +85,7 @@ describe('a request under a policy', () => {
       `UPDATE auth_session SET authenticated_at = now() - interval '6 minutes' WHERE user_id = $1`,
       [dora.id],
     );
-    // The service caches sessions for some seconds.
+    // The service caches sessions for a few seconds.
     const refused = await until('the age of the session to be known', 10, async () => {
       const answer = await vote(place.service, approvalId, dora, { body: { hash: digestOf('not shown') } });
       return answer.status === 403 ? answer : undefined;

@@ -8,14 +8,17 @@ import { held, newGuardedKey, newTeam, openApprovalFixture, vote } from './appro
 
 const place = await openApprovalFixture();
 afterAll(() => place.stage.close());
-// A second process; votes are cast at the first.
+// A second process. Votes are sent to the first process.
 const other = await place.stage.start({ role: 'api' });
 const { ada, ben } = await newTeam(place, 'ada', 'ben');
 const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
 
 const ask = () => held(place, { digest: digestOf(randomUUID()), key: key.name });
 
-/** Returns the milliseconds from the last vote until every long poll for the request or the approval has returned in both processes. */
+/**
+ * Returns the number of milliseconds between the last vote and the time at which all long polls for the request and the approval have returned in both
+ * processes.
+ */
 async function slowestToHear(): Promise<number> {
   const { requestId, approvalId } = await ask();
   await vote(place.service, approvalId, ada);
@@ -38,7 +41,7 @@ async function slowestToHear(): Promise<number> {
 
 it('callers waiting for a request or approval get a response within a second of the last vote, in every process', async () => {
   const times: number[] = [];
-  // The best of three rounds counts, because other load on the machine may delay a round.
+  // The fastest of three rounds counts, because other load on the machine may delay a round.
   for (let round = 0; round < 3; round += 1) times.push(await slowestToHear());
   expect(Math.min(...times)).toBeLessThan(1000);
 });

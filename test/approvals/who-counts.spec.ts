@@ -194,7 +194,7 @@ describe('when a group or policy is edited during an approval', () => {
     expect((await edit(path, 2, { ...wider, members: [ben.id, cleo.id] }, boss.accessToken)).status).toBe(200);
     expect((await edit(path, 3, wider, boss.accessToken)).status).toBe(200);
     assertProblem(await vote(place.service, approvalId, ada), { status: 403, code: 'approval.not-approver' });
-    // For requests of other people, the added members are ordinary members.
+    // In approvals of other people's requests, the added members count as ordinary members.
     const other = await held(place, order(key.name));
     expect((await vote(place.service, other.approvalId, cleo)).status).toBe(200);
   });
@@ -255,7 +255,7 @@ describe('when a group or policy is edited during an approval', () => {
     const { approvalId, requestId } = await held(place, order(key.name), theirs.key);
     const [method, path, body] = change(boss.id, theirs.id);
     expect((await place.service.call(method, path, { key: place.apiKey, body })).status).toBeLessThan(300);
-    // The request is withdrawn by the vote or by the service shortly before the vote.
+    // The request is withdrawn either by the service shortly before the vote or by the vote itself.
     await vote(place.service, approvalId, ada);
     expect((await approval(place, approvalId)).body.status).toBe('WITHDRAWN');
     const request = await read(place.service, place.apiKey, requestId);

@@ -18,7 +18,7 @@ afterAll(() => stage.close());
 
 const freshDigest = (): string => digestOf(randomUUID());
 
-/** Makes inserts of entries fail with PostgreSQL's error for a full disk. */
+/** Makes inserts into the audit log fail with the error that PostgreSQL reports when the disk is full. */
 const full = () =>
   stage.sql(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
@@ -80,7 +80,7 @@ it('a caller whose outcome cannot be stored does not receive the signature', asy
   const [row] = await stage.sql<{ id: string }>(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [
     digest,
   ]);
-  // After the lease expires, the log contains a second attempt, and an entry that the outcome of the first attempt is unknown.
+  // After the lease has expired, the log contains a second attempt and an entry that records the unknown outcome of the first attempt.
   const later = await until('another attempt', 30, async () => {
     const { body } = await read(service, apiKey, row?.id ?? '', 5);
     return body.status === 'SIGNED' && body;

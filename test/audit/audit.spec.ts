@@ -15,7 +15,7 @@ beforeAll(async () => {
   stage = await openStage({ shim: true });
   seeded = await stage.seed();
   ({ apiKey } = seeded);
-  // Uses the most verbose level, because the last test searches the log.
+  // Uses the most verbose log level, because the last test searches the log for secrets.
   service = await stage.start({ settings: { SVC_LOG_LEVEL: 'debug' } });
 });
 afterAll(() => stage.close());
@@ -165,7 +165,7 @@ describe('audit entries', () => {
     expect(await ids({ ...span, to: accepted.at, from: '2020-01-01' })).not.toContain(accepted.id);
     const refused = await find({ outcome: 'refused', action: 'request.*' });
     expect(new Set(refused.items.map(({ action }) => action))).toEqual(new Set(['request.refused']));
-    // Small pages return the same entries.
+    // Reading the list in small pages returns the same entries.
     const query = { action: 'signing.*', limit: '3' };
     const pages = [await find(query)];
     for (let page = pages[0]; page?.body.nextCursor !== null && pages.length < 4; pages.push(page))

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ApprovalFixture } from '../approvals/approvers.js';
 import { runToEnd } from '../support/service.js';
 
-/** An attacker who owns the database but does not have the service's settings. */
+/** Simulates an attacker who owns the database but does not have the service's settings. */
 export class DatabaseOwner {
   constructor(private readonly stage: ApprovalFixture['stage']) {}
 

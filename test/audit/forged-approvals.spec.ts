@@ -4,7 +4,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { createKey, digestOf, read } from '../support/signing.js';
 
-/** The attacker owns the database but does not have the service's settings, and changes columns of an approval or of the pending request. */
+/** The attacker owns the database but does not have the service's settings. Each test changes columns of an approval or of the pending request. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;
@@ -94,7 +94,7 @@ describe('an approval', () => {
     await sql('UPDATE signing_request SET digest = $2 WHERE id = $1', [requestId, evil]);
     const rotated = await service.call('POST', `/api/v1/signing-keys/${release.id}/rotate`, { key: apiKey });
     expect(rotated.status).toBeLessThan(300);
-    // A single sweep renews all of the key's requests.
+    // A single sweep processes all pending requests for the key, so the replaced request has been processed once the other two have new approvals.
     for (const one of [before, after])
       await expect.poll(() => approvalOf(one.requestId), { timeout: 10_000 }).not.toBe(one.approvalId);
     expect(await approvalOf(requestId)).toBe(approvalId);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CatalogueReader, openCatalogue } from '../support/catalogue-sql.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Schema changes with which a database owner can falsify the results of the service's statements, with the finding that reports each change. */
+/** Schema changes with which a database owner can falsify the results of the service's statements, each with the finding that reports the change. */
 const CHANGES: Readonly<Record<string, readonly [ddl: string, found: string]>> = {
   'a view in place of a table': [
     'ALTER TABLE audit_entry RENAME TO real; CREATE VIEW audit_entry AS SELECT * FROM real',

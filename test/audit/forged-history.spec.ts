@@ -8,7 +8,7 @@ import type { Service } from '../support/service.js';
 import { digestOf, read } from '../support/signing.js';
 import { DatabaseOwner } from './database-owner.js';
 
-/** The attacker owns the database and reverts past events: by restoring earlier rows with their seals, and by temporarily hiding audit log entries. */
+/** The attacker owns the database and reverts past events, either by restoring earlier rows with their seals or by temporarily hiding audit log entries. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;

@@ -8,8 +8,8 @@ import { DatabaseOwner } from './database-owner.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
- * The attacker owns the database but does not have the service's settings. Each test changes what is signed, by whom, or under which name, with row updates or
- * with triggers that change rows temporarily. The service must sign only what was requested and approved.
+ * The attacker owns the database but does not have the service's settings. Each test uses row updates, or triggers that change rows temporarily, to change what
+ * is signed, by whom, or under which name. The service must sign only what was requested and approved.
  */
 let writer: Writer;
 const sql = <Row extends object>(text: string, values?: unknown[]) => writer.sql<Row>(text, values);
@@ -50,7 +50,7 @@ describe('a signing key', () => {
     expect((await signWith(key.name, 'guarded')).status).toBe(202);
     await sql(`UPDATE signing_key SET name = 'unguarded' WHERE id = $1`, [key.id]);
     const back = `UPDATE signing_key SET name = '${key.name}' WHERE id = '${key.id}';`;
-    // Uses the ID, because no process has cached the key by its ID yet.
+    // Looks the key up by its ID, because no process has cached the key under its ID yet.
     const answer = await withTrigger('signing_request', back, () => signWith(key.id, 'guarded'), 'AFTER INSERT');
     assertProblem(answer, changed);
     await sql(`UPDATE signing_key SET name = $2 WHERE id = $1`, [key.id, key.name]);

@@ -10,7 +10,7 @@ import type { Service } from '../support/service.js';
 import { digestOf, until } from '../support/signing.js';
 import { DatabaseOwner } from './database-owner.js';
 
-/** The attacker owns the database but does not have the service's settings, and replays genuine data: old entries of the audit log, old policies. */
+/** The attacker owns the database but does not have the service's settings. Each test replays genuine data: old audit log entries or old policies. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;

@@ -12,7 +12,7 @@ import { DatabaseOwner } from './database-owner.js';
 
 /**
  * The attacker owns the database but does not have the service's settings. Each test restores earlier rows together with their seals, hides entries
- * of the audit log, or deletes rows whose absence grants something.
+ * of the audit log, or deletes rows whose absence grants a right.
  */
 let place: ApprovalFixture;
 let service: Service;

@@ -49,7 +49,7 @@ const insertedSession = async (person: string) => {
   );
   return id;
 };
-/** Returns the session ID in an access token. Every process rereads a session within five seconds, and other rows on each use. */
+/** Returns the session ID in an access token. Every process rereads a session at least every five seconds, and all other rows on each use. */
 const sessionOf = ({ accessToken }: { readonly accessToken: string }): string =>
   (JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid;
 const refused = async (token: string): Promise<void> => {
@@ -391,7 +391,7 @@ describe('a change made in the database', () => {
     expect(await said(['seal-rows', '--accept', before.digest])).toContain(`${before.count} rows were not written`);
     assertProblem(await change(), { status: 409, code: 'row.not-sealed' });
     const { count, digest, text } = await listed();
-    // The operator sees what would be sealed, without secrets.
+    // The operator sees the rows that would be sealed, without secrets.
     expect(text).toMatch(/"password_hash":"sha256:[0-9a-f]{64}".*"roles":\["admin","approver"\]/);
     expect(await said(['seal-rows', '--accept', digest])).toContain(`Sealed ${count} rows with their current content`);
     expect(await said(['seal-rows'])).toContain('Every credential and right was written by the service');

@@ -80,7 +80,7 @@ describe('a sign-in through an identity provider', () => {
   });
 });
 
-/** Creates a person with a factor, as if the service had added it, and returns the previous account row. */
+/** Creates a person with a second factor, as if the service had added the factor, and returns the previous account row. */
 async function enrolled(): Promise<{ person: Person; id: string; earlier: object }> {
   const person = await register(service, 'factor');
   const [row] = await stage.sql<{ id: string; earlier: object }>(

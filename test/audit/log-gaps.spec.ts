@@ -8,7 +8,7 @@ const ENTRIES = 1000;
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
-  // Keeps the planner statistics of a new database with empty tables.
+  // Preserves the planner statistics of a new database with empty tables.
   for (const table of ['log_leaf', 'log_waiting', 'log_head', 'audit_entry'])
     await stage.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   await stage.sql(

@@ -64,7 +64,7 @@ beforeAll(async () => {
   ({ apiKey } = await stage.seed());
   service = await stage.start();
   await stage.start({ role: 'worker' });
-  // An early checkpoint, far from the later ones, as a target for rollbacks.
+  // Waits for a checkpoint over far fewer entries than the later checkpoints. Tests roll the log back to this checkpoint.
   await settled();
   await signed(400);
   await settled();
@@ -235,7 +235,7 @@ describe('the verifier names the index of SQL changes', () => {
   it('for a log that diverged since, even if an operator accepted it', async () => {
     await until('the service to hold the log', 30, async () => service.log().includes('log.rolled-back'));
     await accepted(stage.settings);
-    // Each process reads the acceptance on its own.
+    // Each process reads the acceptance independently.
     const signsAgain = async () =>
       (await sign(service, { key: apiKey, body: { digest: digestOf('again') } })).status === 200;
     await until('the service to sign again', 30, signsAgain);

@@ -3,7 +3,7 @@ import { type ApprovalFixture, openApprovalFixture, unique } from '../approvals/
 import { assertProblem } from '../support/refused-calls.js';
 import { createKey, digestOf, sign } from '../support/signing.js';
 
-/** The attacker owns the database and changes the name of the audit log in log_key. The HSM has no record of a log with that name. */
+/** The attacker owns the database and changes the audit log's name in the table log_key. The HSM has no record of a log with the new name. */
 let place: ApprovalFixture;
 beforeAll(async () => {
   place = await openApprovalFixture();

@@ -40,7 +40,7 @@ const logHealth = async () => JSON.stringify((await get('/actuator/health')).com
 
 const doctor = () => runToEnd(['doctor', '--all'], stage.settings).catch(({ stdout }: { stdout: string }) => stdout);
 
-/** Appends a leaf to the tree, as the database owner can. @returns the number of leaves before the new leaf, and the ID of its entry */
+/** Appends a leaf to the tree, which the database owner can do. @returns the number of leaves before the new leaf, and the ID of its entry */
 async function appendLeaf() {
   await settled();
   const tileHasRoom = async () =>
@@ -167,7 +167,7 @@ describe('the log', () => {
     const sizeOf = async () => Number((await sql<{ size: string }>(`SELECT size FROM log_head`))[0]?.size);
     const before = await sizeOf();
     const owner = new Client(stage.databaseUrl);
-    // A test that fails must not keep the sequencer's lock from the tests after it.
+    // Releases the sequencer's lock even if the test fails, because later tests need the lock.
     onTestFinished(() => owner.end());
     await owner.connect();
     // The entries are sequenced in one batch, and the checkpoint over them waits for the lock on the table.
@@ -196,7 +196,7 @@ describe('the log', () => {
   });
 
   it('does not accept an entry changed while it waits as written by the service', async () => {
-    // Blocks the sequencer by taking its lock, which anyone who can connect to the database can do.
+    // Blocks the sequencer by acquiring its lock, which anyone who can connect to the database can do.
     const name = 'Somebody Else';
     const client = sql(`SELECT pg_advisory_lock(${SEQUENCER_LOCK}), pg_sleep(4)`);
     await until('the lock', 10, async () => {
@@ -265,7 +265,8 @@ describe('the log', () => {
       expect(said).toMatch(/log\.(forked|rolled-back): /);
       expect(said).toContain('If any kind of backup was restored, run: sealwright-admin restore status');
       const [leaves = ''] = /(?<=--leaves )\d+/.exec(said) ?? [];
-      // The log of a restored backup looks the same. Accepting such a log without restore mode would make everything revoked since the backup effective again.
+      // The log of a restored backup looks the same as a log that was rolled back. Accepting such a log without restore mode would reinstate everything that
+      // was revoked since the backup.
       await expect(runToEnd(['accept-log', '--leaves', leaves], stage.settings)).rejects.toMatchObject({ code: 1 });
       expect(
         await runToEnd(['accept-log', '--leaves', '1', '--damaged-in-place'], stage.settings).catch(String),

@@ -25,7 +25,7 @@ async function snapshots(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Starts another process and votes there. Returns 200 or the problem code. */
+/** Starts another process and sends a vote to the new process. Returns 200 or the problem code. */
 async function votedInNewProcess(): Promise<unknown> {
   const { approvalId } = await heldFor(place, [ada]);
   const service = await place.stage.start();

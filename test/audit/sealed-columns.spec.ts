@@ -6,7 +6,7 @@ import { openStage, type Stage } from '../support/stage.js';
 const LOOKS_LIKE_A_RIGHT =
   /(?:^|_)(?:hash|secret|password|token|lookup|keys|api_key_id|roles?|owner_id|issued_to|permissions|scopes|settings|rules|conditions|unless|stages|principals|methods|expir(?:y|es_at)|constraints|disabled|enabled|user_id|person_id|groups|credential_id|allowed|granted)(?:_|$)/;
 
-/** Unsealed tables with columns that look like rights, with the reason why they need no seal. */
+/** Unsealed tables that have columns with security-related names, each with the reason why the table needs no seal. */
 const DECIDED: Readonly<Record<string, string>> = {
   alert: 'who takes care of an alert: no right follows from it',
   alert_rule: 'which alerts are raised',
@@ -118,7 +118,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ssh_login_rule: { life_seconds: '60' },
   workload_trust: { life_seconds: '60' },
 };
-/** Columns that end what a row grants. They are null in an active row. */
+/** Columns that revoke what the row grants. In an active row, these columns are null. */
 const ENDS = new Set(['ended_at', 'ended_because', 'revoked_at', 'used_at', 'accepted_at', 'replaced_by', 'seal']);
 
 function valueOf(table: string, { name, type, isList }: SealedTableColumn): string {

@@ -29,7 +29,7 @@ async function signed(count: number): Promise<void> {
   expect(status).toBe(200);
 }
 
-/** Returns the output of `doctor`, which exits with 1 if any finding is bad. */
+/** Returns the output of `doctor`, which exits with 1 if any check fails. */
 async function doctor(): Promise<string> {
   try {
     return await runToEnd(['doctor', '--all', '--json'], { ...stage.settings, ...settings });
@@ -70,7 +70,7 @@ describe.runIf(DRIVERS.some((file) => existsSync(file)))('the audit log stream',
       const findings = JSON.parse(await doctor()) as { what: string; detail: string }[];
       return findings.find(({ what, detail }) => what === 'stream siem' && detail.includes('ECONNREFUSED'));
     });
-    // Entries may already be old enough to count as late.
+    // Some entries may already be old enough to count as late.
     expect(said).toMatchObject({ state: expect.stringMatching(/^(?:warn|bad)$/) });
     await rsyslog.start();
     const count = await size();

@@ -13,7 +13,7 @@ interface Verdict {
   readonly findings: readonly { readonly detail: string }[];
 }
 
-/** Parts of an evidence file that tests modify. */
+/** The parts of an evidence file that tests modify. */
 export interface Evidence {
   approval?: object;
   readonly request: { approvalId?: string };
@@ -29,7 +29,7 @@ export function entryIn({ data }: { readonly data: string }): {
   return JSON.parse(Buffer.from(data, 'base64').toString()) as ReturnType<typeof entryIn>;
 }
 
-/** Final state of a request that was queued with SQL. */
+/** Final state of a request that was inserted into the queue with SQL. */
 export interface EndedRequest {
   readonly status: string;
   readonly code: string | null;
@@ -143,7 +143,7 @@ export async function openWriter() {
     return row.id;
   }
 
-  /** Points a new key at another token object, including that object's public key, and requests a signature of this digest. */
+  /** Makes a new key refer to another token object and that object's public key, and requests a signature of this digest. */
   async function pointedAt(name: string, other: string, digest = randomBytes(32)) {
     const key = await createKey(service, apiKey, { name, type: 'ec-p256' });
     await sql(`ALTER TABLE signing_key_version DROP CONSTRAINT IF EXISTS signing_key_version_cka_id`);

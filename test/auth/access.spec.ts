@@ -56,7 +56,7 @@ const PUBLIC = [
   'vaultInit',
   'vaultLeader',
 ];
-/** Public operations that require something other than our credentials: a client secret, or a configured provider or authority. */
+/** Public operations that require something other than a credential of the service: a client secret, or a configured provider or authority. */
 const ELSEWHERE = [
   'introspectToken',
   'authorizeDevice',
@@ -70,7 +70,7 @@ const ELSEWHERE = [
   'completeSignIn',
   'getSshRevocationList',
 ];
-/** Pages for the console, the API explorer, sign-in and development, which are not part of the API. Each page has its own access rules. */
+/** Pages for the console, the API explorer, sign-in and development, which are not part of the API. Each of these pages has separate access rules. */
 const PAGES = [
   ...CONSOLE_PAGES.map((path) => `GET /${path}`),
   'GET /static/*',
@@ -96,8 +96,8 @@ let apiKey: string;
 let person: string;
 let newPerson: () => Promise<string>;
 /**
- * `keys` holds a credential with each single scope. `allBut` holds, for each scope, an API key with all scopes except this scope, the scopes that include it,
- * `admin:*` and the voting scope.
+ * For each scope, `keys` holds a credential with only that scope. For each scope, `allBut` holds an API key with every scope except that scope, the scopes that
+ * include it, `admin:*` and the voting scope.
  */
 const keys = new Map<string, string>();
 const allBut = new Map<string, string>();

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Headers sent by our own pages. */
+/** Headers sent by the service's own pages. */
 const OWN = { 'x-csrf-protection': '1', 'sec-fetch-site': 'same-origin' };
 
 const open = ({ email, password }: Person, headers: Record<string, string> = OWN): Promise<Answer> =>
@@ -115,7 +115,7 @@ describe('a session cookie', () => {
       ]);
     await usedBefore(29);
     expect((await meWith(idle, other)).status).toBe(200);
-    // Either process may still record a recent use, which overwrites the simulated time.
+    // Either process may still record a recent use of the session, which overwrites the simulated time.
     await until('it is over', 30, async () => {
       await usedBefore(31);
       return (await meWith(idle, other)).status === 401;
@@ -213,7 +213,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
       `fetch('${service.url}/api/auth/logout', ${init}).then(() => 'read', () => 'kept')`,
     );
     expect(seen).toBe('kept');
-    // The service's output arrives through a pipe, shortly after the response.
+    // The service's log output arrives through a pipe, shortly after the response.
     return until(
       'the line of the call',
       30,

@@ -1,4 +1,4 @@
-/** Minimal browser for sign-ins: cookies per host, manual redirects, forms. */
+/** A minimal browser for sign-ins that supports cookies per host, manual redirects and forms. */
 export class Browser {
   private readonly jars = new Map<string, Map<string, string>>();
 
@@ -25,7 +25,7 @@ export class Browser {
     return this.request(url, { method: 'POST', headers, body: new URLSearchParams(values).toString() });
   }
 
-  /** Follows redirects until a response is not a redirect or `stop` returns true for the next URL. */
+  /** Follows redirects until a response is not a redirect, or until `stop` returns true for the next URL. */
   async follow(
     url: string,
     stop: (url: string) => boolean = () => false,

@@ -13,7 +13,7 @@ import { idOf, login, type Person, register } from './people.js';
 import { arrive, CHIEFS_RULE, openQuirkyStage, personAt, putQuirky, type QuirkyStage, RELEASE_RULE, tokenFor } from './quirky-calls.js'; // prettier-ignore
 import { AUDIENCE, exchange, newTrust, trustIssuer } from './workload-calls.js';
 
-/** Calls in progress while a right or resource that the call depends on ends. The test holds a lock that blocks the call at the relevant step. */
+/** Tests calls that depend on a right or resource that is removed during the call. Each test holds a lock that blocks the call at the relevant step. */
 
 let place: QuirkyStage;
 let keeper: Client;
@@ -243,7 +243,7 @@ it('an identity token from before the issuer was disabled gives no token once th
   await other.stop();
 });
 
-/** Operations that, before they write to the database, call an address chosen by the caller. */
+/** Operations that send a request to an address chosen by the caller before they write to the database. */
 const OUTBOUND: Record<string, (url: string) => [method: string, path: string, body: object]> = {
   'the keys of a new client': (url) => [
     'POST',

@@ -167,7 +167,7 @@ describe('a certificate-bound token (RFC 8705)', () => {
     expect((await me(shown(first))).status).toBe(200);
     for (const headers of [{}, shown(second), { 'client-cert': '::' }, { 'client-cert': [first.header, first.header] }])
       expect(await me(headers)).toMatchObject({ status: 401, body: { code: 'auth.token-binding' } });
-    // The sender is not a trusted proxy, whatever its forwarding headers claim.
+    // The sender is not a trusted proxy, regardless of what its forwarding headers claim.
     expect((await me(shown(first), ELSEWHERE)).status).toBe(401);
     expect((await me({ ...shown(first), 'x-forwarded-for': PROXY }, ELSEWHERE)).status).toBe(401);
   });

@@ -34,7 +34,7 @@ async function device(person: Person, permissions: string[], approve: string = p
   return { client, approved, tokens };
 }
 
-/** Sets the last authentication of a session to this many minutes ago. */
+/** Backdates the last authentication of a session by this many minutes. */
 const age = (session: string, minutes: number) =>
   place.stage.change(`UPDATE auth_session SET authenticated_at = now() - make_interval(mins => $2) WHERE id = $1`, [
     session,
@@ -95,7 +95,7 @@ describe('a device session', () => {
     expect((await stepUp(boss.password)).status).toBe(204);
     expect((await newKey(tokens.access_token)).status).toBe(201);
     expect((await vote(service, approvalId, { accessToken: tokens.access_token })).body.status).toBe('APPROVED');
-    // The owner of the public client made this request and controls the voting program.
+    // The public client's owner made this request and controls the program that votes.
     const own = await vote(service, ofOwner, { accessToken: tokens.access_token });
     assertProblem(own, { status: 403, code: 'approval.own-request' });
   });

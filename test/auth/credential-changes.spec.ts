@@ -7,7 +7,7 @@ import { BEYOND, CLIENTS, KEYS, LimitedCredentials, orderOf, OTHER, REFUSAL } fr
 import { type Client, makeClient, postForm } from './oauth-calls.js';
 
 let place: LimitedCredentials;
-/** A second process with its own caches. */
+/** A second process with separate caches. */
 let second: Service;
 
 beforeAll(async () => {

@@ -28,7 +28,7 @@ export interface ClientCertificate {
 
 interface Terms {
   readonly by?: ClientCertificate;
-  /** SAN URI of the certificate; if undefined, a CA is issued. */
+  /** SAN URI of the certificate; if undefined, the certificate is a CA certificate. */
   readonly uri?: string;
   /** Days until the certificate expires; negative for an expired certificate. */
   readonly until?: number;

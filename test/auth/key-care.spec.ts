@@ -19,7 +19,7 @@ beforeAll(async () => {
   await smtp.start();
   stage = await openStage();
   ({ apiKey, adminEmail } = await stage.seed());
-  // The test acts as the proxy, so that it can use any client address.
+  // The test acts as the trusted proxy, so that it can send calls with any client address.
   const settings = { ...smtp.settings, SVC_TRUST_PROXY: '127.0.0.1' };
   service = await stage.start({ settings });
   other = await stage.start({ role: 'api' });
@@ -126,7 +126,7 @@ describe('the rate limit', () => {
     expect(first.headers.get('ratelimit-policy')).toBe('"default";q=20;w=60');
     expect(field(first.headers, 'ratelimit')?.slice(1, 4)).toEqual(['r', '19', 't']);
     await Promise.all(Array.from({ length: 14 }, () => me(one, key)));
-    // A process fetches the other processes' counts within a second after a call, so the third call includes all calls to the other process.
+    // A process fetches the other processes' counts within a second after a call, so the response to the third call counts all calls to the other process.
     const left: (string | undefined)[] = [];
     for (let i = 0; i < 3; i += 1) {
       left.push(field((await me(two, key)).headers, 'ratelimit')?.[2]);

@@ -7,7 +7,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { makeClient, postForm } from './oauth-calls.js';
 import { login, me, register } from './people.js';
 
-/** Tests for classes of vulnerabilities published for comparable products from 2024 to 2026. */
+/** Tests for classes of vulnerabilities that were published for comparable products from 2024 to 2026. */
 let stage: Stage;
 let service: Service;
 let apiKey: string;
@@ -158,7 +158,7 @@ it('introspection never reports a token as active after its session ended, where
     expect(await isActive(body.access_token)).toBe(true);
     return body.access_token as string;
   };
-  // Ends the session in the database, as if another process had ended it and its notification had been lost.
+  // Ends the session in the database, as if another process had ended the session and the notification had been lost.
   const elsewhere = await newToken();
   const { sid } = JSON.parse(Buffer.from(elsewhere.split('.')[1] ?? '', 'base64url').toString());
   await stage.sql('UPDATE auth_session SET ended_at = now(), seal = NULL WHERE id = $1', [sid]);

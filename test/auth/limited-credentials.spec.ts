@@ -20,7 +20,7 @@ const timestampQuery = () => execFileSync('openssl', ['ts', '-query', '-digest',
 
 /** Scopes whose operations use or show a signing key. */
 const SCOPES = ['sign:digest', 'timestamps:issue', 'signing-keys:read', 'signing-keys:write'];
-/** Operations that name no signing key, with the reason. */
+/** Operations whose calls do not name a signing key, each with the reason. */
 const WITHOUT_KEY: Readonly<Record<string, string>> = {
   listSigningKeys: 'omits keys that the caller cannot use',
   listTransitKeys: 'omits keys that the caller cannot use',
@@ -38,7 +38,7 @@ const OPERATIONS = DOCUMENT.filter(
 
 describe('an API key limited to "release-*"', () => {
   let bound: string;
-  /** Certificate of the other key: ID and PEM. */
+  /** ID and PEM of the other key's certificate. */
   let certificate: { id: string; chain: string[] };
   let attestationId: string;
 
@@ -59,7 +59,7 @@ describe('an API key limited to "release-*"', () => {
     issueTimestamp: timestampQuery(),
   });
 
-  /** Returns the body of an operation, with the other key wherever the body names a key. */
+  /** Returns a request body for the operation that names the other key wherever the body contains a key. */
   function bodyOf(operation: Operation): unknown {
     const { operationId, path, raw } = operation;
     if (operationId in bodies()) return bodies()[operationId];

@@ -38,12 +38,12 @@ export class LimitedCredentials {
     return this.service.call(method, path, { key: by, headers, ...(body === undefined ? {} : { body }) });
   }
 
-  /** Changes a credential whose current version is `version`. */
+  /** Updates a credential whose current version is `version`. */
   patch(path: string, body: object, { version = 1, by = this.apiKey } = {}): Promise<Answer> {
     return this.call('PATCH', path, { body, by, headers: { 'if-match': `"${version}"` } });
   }
 
-  /** Creates an API key that is limited to signing keys. */
+  /** Creates an API key that is limited to certain signing keys. */
   async limited(keys?: string[], permissions = ['admin:*'], by = this.apiKey): Promise<LimitedKey> {
     const { status, body } = await this.call('POST', KEYS, { body: orderOf(permissions, { keys }), by });
     if (status !== 201) throw new Error(`no API key was made: ${JSON.stringify(body)}`);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Opens sessions in the database, like an earlier version without a limit. */
+/** Inserts sessions into the database, as an earlier version without a session limit could have done. */
 async function openSessions(userId: string, count: number): Promise<void> {
   await stage.sql(
     `INSERT INTO auth_session (id, user_id, way, methods, created_at, authenticated_at, expires_at, address, agent)
@@ -35,7 +35,7 @@ const openOf = async (userId: string): Promise<number> => {
 it('a sign-in ends the oldest sessions beyond 500', async () => {
   const person = await register(service);
   const id = await idOf(stage, person.email);
-  // These sessions have lower IDs, as if they were older than the registration.
+  // These sessions have lower IDs than the session of the registration, as if these sessions were older.
   await openSessions(id, 501);
   const { body } = await login(service, person.email, person.password);
   expect(await openOf(id)).toBe(500);

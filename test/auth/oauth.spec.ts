@@ -26,7 +26,7 @@ afterAll(() => stage.close());
 const newClient = (permissions: string[], type?: string): Promise<Client> =>
   makeClient(service, apiKey, permissions, type);
 
-/** Configures openid-client with only our address. The library must discover all other settings. */
+/** Configures openid-client with only the service's address. The library must discover all other settings. */
 function discovered(client: Client, authentication: oidc.ClientAuth): Promise<oidc.Configuration> {
   return oidc.discovery(new URL(service.url), client.client_id, undefined, authentication, {
     algorithm: 'oauth2',

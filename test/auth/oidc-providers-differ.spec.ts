@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.close());
 beforeEach(() => {
-  // Each test uses a new provider name, because the service caches the metadata and keys of a provider.
+  // Each test uses a new provider name, because the service caches each provider's metadata and keys.
   serial += 1;
   name = `p${serial}`;
 });

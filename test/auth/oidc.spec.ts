@@ -52,7 +52,7 @@ const begin = (name: string, returnTo = '/console') =>
   `${service.url}/api/auth/oidc/login?provider=${name}&returnTo=${encodeURIComponent(returnTo)}`;
 const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
 
-/** Completes the provider's pages up to our callback URL, without calling it. */
+/** Completes the provider's pages up to the redirect to the service's callback URL, without calling that URL. */
 async function throughPages(browser: Browser, url: string, account: string): Promise<string> {
   let place = (await browser.follow(url)).url;
   for (let step = 0; step < 3 && !isOurs(place); step += 1) {

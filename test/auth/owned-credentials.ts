@@ -15,9 +15,11 @@ export interface Kind {
   readonly tables: readonly string[];
   /** Creates a credential of `owner`, an administrator. Each call to `use` requires `audit:read` or `sensors:report`, which viewers do not have. */
   readonly make: (place: ApprovalFixture, owner: Approver) => Promise<Use>;
-  /** The credential can be used only once. A second credential shows that this kind works, and the first credential is used only after the right was lost. */
+  /**
+   * The credential can be used only once. A second credential shows that this kind works, and the first credential is used only after the right has been lost.
+   */
   readonly once?: true;
-  /** The credential requires no role, so a lower role changes nothing. */
+  /** The credential requires no role, so assigning a lower role to the owner has no effect. */
   readonly forAll?: true;
 }
 
@@ -122,7 +124,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       const grant = { grant_type: 'client_credentials', client_id: client.client_id };
       const tokens = await postForm(service, '/oauth/token', { ...grant, client_secret: replaced.body.client_secret });
       const made = await newApiKey(service, tokens.body.access_token, ['settings:write', 'audit:read']);
-      // The key is created with a key that the client created. Replacing the secret below returns the client to its owner, but the person still owns both keys.
+      // The API key is created with another API key, which the client created. Replacing the secret below returns the client to its owner, but the person still
+      // owns both keys.
       const last = await newApiKey(service, made.key, ['audit:read']);
       await service.call('POST', `/api/settings/oauth-clients/${client.client_id}/secret`, { key: apiKey });
       return read(last.key);

@@ -29,7 +29,7 @@ interface Collection {
   readonly refused?: { readonly status: number; readonly code: string };
   /** Valid request bodies, by operation. */
   readonly bodies?: Readonly<Record<string, object>>;
-  /** Operations open to every holder of the scope, because the operations only read or remove and grant nothing. */
+  /** Operations that are open to every holder of the scope, because the operations only read or remove resources and grant no rights. */
   readonly forAll?: readonly string[];
 }
 
@@ -45,7 +45,7 @@ const adminsAndKeyWith = async (scopes: string[]): Promise<Owned> => {
   return { id: '', owner: place.apiKey, stranger: key };
 };
 
-/** Resources that belong to a person, or that have rights that some callers of the operation do not have. */
+/** Resources that belong to a person, or that hold rights that some callers of the operation do not have. */
 const OWNED: Record<string, Collection> = {
   '/api/auth/sessions/': {
     make: async () => {
@@ -73,7 +73,7 @@ const OWNED: Record<string, Collection> = {
     },
   },
   '/api/v1/sign/attestations/': {
-    // A request made by one run belongs to all runs of the same trust.
+    // A request made by one workflow run belongs to all runs that are authenticated through the same workload trust.
     make: async () => {
       const repository = `octo-org/${unique('other')}`;
       const conditions = [{ claim: 'repository', values: [repository] }];

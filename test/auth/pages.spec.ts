@@ -36,7 +36,7 @@ async function put(place: string, change: object): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** Navigates from one of our pages to the provider. The provider is on localhost, a different site from the service on 127.0.0.1. */
+/** Navigates from one of the service's pages to the provider. The provider is on localhost, a different site from the service on 127.0.0.1. */
 async function leave(kind: string, answer: string) {
   const opened = await openPage(browser, `${service.url}/device`);
   const there = `/api/auth/${kind}/login?returnTo=/device&answer=${answer}`;

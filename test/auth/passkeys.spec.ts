@@ -34,7 +34,7 @@ describe.skipIf(CHROMIUM === undefined)("passkeys of Chromium's virtual authenti
     await stage?.close();
   });
 
-  /** Opens one of our pages in a browser with a virtual security key. */
+  /** Opens one of the service's pages in a browser with a virtual security key. */
   async function withKey(): Promise<Page> {
     const { page, context } = await openPage(browser, `${SITE}/device`);
     const cdp = await context.newCDPSession(page);

@@ -23,7 +23,7 @@ export function newPassword(): string {
   return `${randomBytes(12).toString('base64url')}-x7`;
 }
 
-/** Registers a new person with the role viewer. */
+/** Registers a new person who has the role `viewer`. */
 export async function register(service: Service, name = 'person'): Promise<Person> {
   const email = `${name}-${randomBytes(4).toString('hex')}@example.org`;
   const password = newPassword();

@@ -41,7 +41,7 @@ export const authenticatedBy = (assertion: string): Record<string, string> => ({
 
 export interface ProofOptions {
   readonly by?: Pair;
-  /** Access token to which the proof is bound. */
+  /** Access token that the proof hashes in its `ath` claim. */
   readonly token?: string;
   readonly claims?: JWTPayload;
 }
@@ -61,7 +61,7 @@ export async function dpopProof(
 }
 
 export interface BoundCall extends ProofOptions {
-  /** Process to call. The proof names the public address, which both processes share. */
+  /** Process to call. The proof contains the public address, which is the same for both processes. */
   readonly at?: Service;
   readonly body?: unknown;
   readonly proof?: string;

@@ -53,7 +53,7 @@ export interface Arrival {
   readonly detail: string;
 }
 
-/** Signs in at a quirky provider and returns the response from our callback. */
+/** Signs in at a quirky provider and returns the response from the service's callback. */
 export async function arrive(
   service: Service,
   name: string,

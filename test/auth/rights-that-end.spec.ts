@@ -7,7 +7,7 @@ import { makeClient, postForm } from './oauth-calls.js';
 import { KINDS, type Kind } from './owned-credentials.js';
 import { login, me, newPassword } from './people.js';
 
-/** Tables with secrets or hashes that are not callers' credentials, with the reason. */
+/** Tables that contain secrets or hashes other than callers' credentials, each with the reason. */
 const OTHERS: Readonly<Record<string, string>> = {
   approval: 'the hash of what approvers were shown',
   approval_vote: 'the same, with each vote',
@@ -28,7 +28,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   workload_token_use: 'marks of tokens that were used',
 };
 
-/** Seconds within which the loss of a right must take effect in every process. */
+/** Number of seconds within which the loss of a right must take effect in every process. */
 const SECONDS = 5;
 
 let place: ApprovalFixture;
@@ -44,7 +44,7 @@ afterAll(async () => {
   process.stdout.write(`\nwhat a credential is good for when its owner is …\n${table.join('\n')}\n`);
 });
 
-/** Changes to the owner's account that remove rights. */
+/** Changes to the owner's account that revoke rights. */
 const FLIPS = [
   { name: 'lowered', change: { roles: ['viewer'] } },
   { name: 'disabled', change: { disabled: true } },

@@ -37,7 +37,7 @@ export function fieldIn(html: string, name: string): string {
 const unescaped = (text: string) =>
   text.replaceAll('&amp;', '&').replaceAll('&#x2F;', '/').replaceAll('&#x3D;', '=').replaceAll('&quot;', '"');
 
-/** Posts like a browser coming from another site: without our cookie, which is SameSite=Lax. */
+/** Posts like a browser coming from another site: without the service's cookie, which is SameSite=Lax. */
 export const postResponse = (service: Service, encoded: string): Promise<Response> =>
   new Browser().postForm(`${service.url}/api/auth/saml/callback`, { SAMLResponse: encoded });
 

@@ -25,7 +25,7 @@ async function metadata(): Promise<string> {
   return (await service.call('GET', '/api/auth/saml/metadata')).body;
 }
 
-/** Registers the service at the provider with its metadata. From then on, the provider requires signatures. */
+/** Registers the service at the provider with the service's metadata. From then on, the provider requires signatures. */
 async function describeService(binding: 'HTTP-Redirect' | 'HTTP-POST' = 'HTTP-Redirect'): Promise<void> {
   const certificate = /<ds:X509Certificate>([^<]+)</.exec(await metadata())?.[1] ?? '';
   const logout = { url: here('logout'), binding, certificate };
@@ -123,7 +123,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('single logout with SimpleSAMLphp',
     expect(await statusOf(await signIn())).toBe(200);
     await put({ signRequests: false });
     await expect(signIn()).rejects.toThrow('no SAMLResponse');
-    // A signature with another key is rejected too.
+    // A signature made with a different key is also rejected.
     await put({ newKey: true });
     await expect(signIn()).rejects.toThrow('no SAMLResponse');
     await describeService();

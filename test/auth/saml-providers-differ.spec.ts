@@ -126,7 +126,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('a provider certificate', () => {
     const answer = await put({ certificates: [idp.certificate, text] });
     assertProblem(answer, { status: 422, code: 'identity-provider.certificate', pointer: '/certificates/1' });
     expect(answer.body.detail).toMatch(words);
-    // The input may contain a private key, so no part of it may be returned or logged.
+    // The input may contain a private key, so no part of the input may be returned or logged.
     const shown = service.log() + JSON.stringify(answer.body);
     expect(text.length > 140 && shown.includes(text.slice(-140, -40))).toBe(false);
   });

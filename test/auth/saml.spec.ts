@@ -30,7 +30,7 @@ const responseFor = (browser: Browser, account: string) =>
 const post = (encoded: string, to = service) => postResponse(to, encoded);
 const redeem = (browser: Browser, ticket: string) => redeemAt(service, browser, ticket);
 
-/** Posts a fresh response modified by `change`. */
+/** Posts a new SAML response that `change` has modified. */
 async function changed(change: (xml: string) => string): Promise<Response> {
   const browser = new Browser();
   const xml = Buffer.from(await responseFor(browser, 'ada'), 'base64').toString('utf8');
@@ -204,7 +204,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     const xml = Buffer.from(elsewhere, 'base64').toString('utf8');
     expect(xml.includes('Recipient="https://elsewhere.example/acs"')).toBe(true);
     await assertRefused(await post(elsewhere));
-    // Moves the unchanged signed assertion to a response whose Destination is our address.
+    // Moves the unchanged signed assertion to a response whose Destination is the service's address.
     const moved = xml.replace(/Destination="[^"]*"/, `Destination="${acsUrl}"`);
     await assertRefused(await post(Buffer.from(moved).toString('base64')));
     idp.describe({ entityId, acsUrl });

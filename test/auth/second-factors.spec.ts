@@ -115,7 +115,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
       [factor],
     );
     expect(row?.seed).not.toContain(secret);
-    // The seed is sealed for its row and cannot be decrypted as part of another row.
+    // The TOTP seed is sealed for its row and cannot be decrypted as part of another row.
     const thief = await enrol();
     await stage.change(`UPDATE second_factor SET seed = (SELECT seed FROM second_factor WHERE id = $1) WHERE id = $2`, [
       factor,
@@ -148,7 +148,7 @@ describe.skipIf(!hasOathtool)('a removed authenticator app', () => {
       stage.sql(`INSERT INTO ${table} SELECT * FROM jsonb_populate_record(NULL::${table}, $1)`, [JSON.stringify(row)]);
     await insert('user_account', earlier?.account);
     await insert('second_factor', earlier?.factor);
-    // The other process has not read the later row of the account. It reads the audit log at least every five seconds.
+    // The other process has not read the later row of the account. Each process reads the audit log at least every five seconds.
     const attempt = async () =>
       (await loginWith(person, { totp: codeOf(person.secret, 30) }, other)).body.code as string;
     await expect.poll(attempt, { timeout: 20_000, interval: 2000 }).toBe('auth.wrong-credentials');

@@ -208,7 +208,7 @@ describe('password guessing', () => {
         assertProblem(answer, { status: 401, code: 'auth.wrong-credentials' });
       }
     }
-    // CPU time depends only on the work done, not on other load on the machine.
+    // Measures CPU time, which depends only on the work done and not on other load on the machine.
     const ratio = seconds.known / seconds.unknown;
     expect(ratio).toBeGreaterThan(0.7);
     expect(ratio).toBeLessThan(1.4);

@@ -193,7 +193,7 @@ describe('single logout', () => {
     const browser = new Browser();
     const ticket = await ticketOf(browser, 'ada');
     await new Promise((resolve) => setTimeout(resolve, 2100));
-    // A logout token also ends sign-ins within the second in which the token was issued.
+    // A logout token also ends sessions that were created within the second in which the token was issued.
     const token = await idp.sign(claims({ sub: 'ada', iat: now() - 2 }));
     const answer = await tokensFor(browser, ticket);
     const { access_token: access = '' } = (await answer.json()) as Record<string, string>;
@@ -205,7 +205,7 @@ describe('single logout', () => {
   it('reaches both of two providers that are clients of one issuer', async () => {
     const person = await signIn('bob');
     const body = { label: 'x', enabled: true, rules: [], issuer: idp.issuer, clientId: 'first-in-the-list' };
-    // The name sorts before `main`.
+    // The name of this provider sorts before `main`.
     const second = '/api/settings/identity-providers/oidc/aaa';
     const put = await service.call('PUT', second, { key: apiKey, body: { ...body, clientAuthentication: 'none' } });
     expect(put.status).toBe(200);
@@ -348,7 +348,7 @@ it('limits the messages of a network that end nothing, without a session or a lo
   const forged = await new SignJWT(claims({ sub: 'ada' }))
     .setProtectedHeader({ alg: 'RS256', kid: 'unknown' })
     .sign((await generateKeyPair('RS256')).privateKey);
-  // The first wait is one second, so a single message can arrive after the wait.
+  // The rate limiter's first delay is one second, so some of the messages may be processed after the delay.
   const refusals = await Promise.all(Array.from({ length: 10 }, () => post(forged)));
   const limited = refusals.filter(({ status }) => status === 429);
   expect(limited.length).toBeGreaterThan(5);

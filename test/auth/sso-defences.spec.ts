@@ -53,7 +53,7 @@ async function started(browser: Browser, name: string): Promise<URLSearchParams>
   return new URL(headers.get('location') ?? '').searchParams;
 }
 
-/** Converts a provider to the state of an earlier version, which used only the shared redirect address. */
+/** Converts a provider to the state stored by an earlier version, which used only the shared redirect URI. */
 const asEarlier = (name: string) =>
   stage.change(`UPDATE identity_provider SET settings = settings - 'redirect' WHERE name = $1`, [name]);
 

@@ -65,7 +65,7 @@ it('a provider removes every role, except that of the last administrator', async
     [id],
   );
   expect(entry?.kept).toBe('last-administrator');
-  // With another administrator available, the provider's roles apply.
+  // Once another administrator exists, the provider's roles apply.
   await stage.change(`UPDATE user_account SET disabled = false WHERE id = ANY($1)`, [others.map((other) => other.id)]);
   expect((await signedIn('chief')).scopes).not.toContain('admin:*');
 });

@@ -9,7 +9,7 @@ import { Browser } from './browser.js';
 import { atKnownAddress, PEERS_HERE, register } from './people.js';
 import { postResponse, putProvider, responseFrom } from './saml-calls.js';
 
-/** Takes a browser from `begin` through the provider back to the console and returns the final path. */
+/** Follows the redirects from `begin` through the provider and back to the console. Returns the final path. */
 type Way = (browser: Browser, account: string, begin: string) => Promise<string>;
 
 const OWN = { 'content-type': 'application/json', 'x-csrf-protection': '1', 'sec-fetch-site': 'same-origin' };
@@ -140,13 +140,13 @@ describe.each<[string, Way]>([
     async () => {
       const browser = await signedIn(kind, way);
       const unasked = withoutAsking(await ask(browser));
-      // Simulates an attempt that began after the sign-in at the provider, by more than the allowed clock skew.
+      // Simulates a step-up attempt that began after the sign-in at the provider, and later than the allowed clock skew explains.
       await stage.change(
         `UPDATE sso_transaction SET expires_at = expires_at + interval '2 minutes' WHERE status = 'STARTED'`,
       );
       expect(await way(browser, 'ada', unasked)).toBe('/console#error=sso.not-asked');
       expect(await way(browser, 'eve', await ask(browser))).toBe('/console#error=sso.another-person');
-      // When the person changes, an OpenID provider also reports that the first person's session has ended.
+      // When another person signs in, an OpenID provider also reports that the first person's session has ended.
       expect([401, 403]).toContain((await enrol(browser)).status);
     },
   );

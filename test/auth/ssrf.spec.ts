@@ -101,7 +101,7 @@ describe('an issuer inside the network (CWE-918)', () => {
     const issuer = `http://127.0.0.1:${await leads.start('127.0.0.1')}`;
     await put(open, 'leads', issuer);
     expect((await test(open, 'leads')).body.ok).toBe(false);
-    // The service may look for a discovery document at two addresses.
+    // The service may request a discovery document from two URLs.
     expect(leads.calls).toBeGreaterThan(0);
     expect(inside.calls).toBe(before);
     leads.stop();

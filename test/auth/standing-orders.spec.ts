@@ -32,7 +32,7 @@ interface Order {
   readonly body: () => object;
   readonly table: string;
   readonly due: string;
-  /** Resumes the order as an authorized person. */
+  /** Resumes the recurring work as an authorized person. */
   readonly resume: (id: string, key: string, version: number) => Promise<Answer>;
 }
 
@@ -56,7 +56,7 @@ const ORDERS: Record<string, Order> = {
   },
 };
 
-/** Ways in which the creator loses the right to create the order. Each function returns the creator's credential and a function that ends the right. */
+/** Ways in which the creator loses the right to create recurring work. Each function returns the creator's credential and a function that revokes the right. */
 const LOSSES: Record<string, () => Promise<{ maker: string; lose: () => Promise<Answer> }>> = {
   'was lowered': async () => {
     const person = await newApprover(place, ['admin']);

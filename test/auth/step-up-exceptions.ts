@@ -32,7 +32,7 @@ export const EVERYDAY_SCOPES: Partial<Record<Scope, string>> = {
 const ENDS = 'ends a right; during an incident this must work at once';
 const SMALLER = 'continues or ends a rotation that was started after a step-up';
 
-/** Operations that change something under an administrative scope or in one's own account but need no step-up, with the reason. */
+/** Operations that change something under an administrative scope or in the caller's own account but need no step-up, each with the reason. */
 export const WITHOUT_STEP_UP: Readonly<Record<string, string>> = {
   'DELETE /api/settings/api-keys/{id}': ENDS,
   'DELETE /api/settings/oauth-clients/{id}': ENDS,

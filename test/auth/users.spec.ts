@@ -13,7 +13,7 @@ const smtp = new SmtpPeer();
 let stage: Stage;
 let service: Service;
 let apiKey: string;
-/** All services in this file share a sealing secret, because one process may send an email that another process wrote. */
+/** All services in this file share a sealing secret, because one process may send an email that another process queued. */
 /** The seed's rows are sealed with the previous secret. */
 const settings = () => ({
   ...smtp.settings,

@@ -36,7 +36,7 @@ export async function openWorkloadStage(
   return { stage, service, key, issuerId };
 }
 
-/** Returns the claims of a release, for tokens that deviate in a single way. @param life seconds */
+/** Returns the claims of a release, for tokens that deviate in a single way. @param life lifetime in seconds */
 export function releaseClaims(issuer: WorkloadIssuer, life = 300) {
   const now = Math.floor(Date.now() / 1000);
   return { ...GITHUB, iss: issuer.issuer, aud: AUDIENCE, jti: randomUUID(), iat: now, exp: now + life };

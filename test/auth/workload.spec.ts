@@ -275,7 +275,7 @@ describe('issuer keys', () => {
     await other.rotate();
     const ask = async () => exchange(service, await other.tokenFor(GITHUB, 'https://rotated.example'));
     assertOAuthError(await ask(), 400, 'invalid_grant');
-    // The keys were fetched just now and are not fetched again for half a minute, whatever token is presented.
+    // The issuer's keys have just been fetched and are not fetched again for 30 seconds, whatever token is presented.
     expect(other.keyReadings).toBe(1);
     await stage.change(`UPDATE workload_issuer SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [id]);
     expect((await ask()).status).toBe(200);

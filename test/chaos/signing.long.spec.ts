@@ -12,7 +12,7 @@ import { FAULT_KINDS } from '../../chaos/signing/schedule.js';
 
 type Tamper = (evidence: Evidence) => Partial<Evidence>;
 
-/** Changes to the evidence of a successful run that an invariant must detect. */
+/** Changes to a successful run's evidence that an invariant must detect. */
 const TAMPERINGS: [id: string, what: string, tamper: Tamper][] = [
   ['1', 'a request was lost', ({ rows }) => ({ rows: rows.slice(1) })],
   ['1', 'a request was doubled', ({ rows }) => ({ rows: [...rows, { ...first(rows), id: 'another' }] })],
@@ -122,7 +122,7 @@ function logOfFirst(
   return { entriesOf: new Map(entriesOf).set(id, change(entriesOf.get(id) ?? [])) };
 }
 
-/** Short version of the signing proof with every kind of fault once, shorter deadlines, and every invariant. */
+/** Runs a short version of the signing proof, with shorter deadlines and one fault of each kind, and checks every invariant. */
 let outcome: Outcome;
 
 beforeAll(async () => {

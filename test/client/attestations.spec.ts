@@ -36,7 +36,7 @@ function sealwright(args: string[], input = '', more: Record<string, string> = {
   });
 }
 
-/** Verifies a bundle with Sigstore's own code. Throws if it is invalid. */
+/** Verifies a bundle with Sigstore's own code. Throws if the bundle is invalid. */
 function verify(bundle: string, { publicKey }: PublishedKey): void {
   const key = createPublicKey(publicKey);
   const material = { certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] };

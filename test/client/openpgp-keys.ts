@@ -22,9 +22,9 @@ export interface OpenPgpStage {
   readonly service: Service;
   readonly apiKey: string;
   readonly home: string;
-  /** Directory of the wrapper scripts through which tools call our gpg. */
+  /** Directory of the wrapper scripts through which tools call this product's gpg. */
   readonly wrappers: string;
-  /** Environment for tools, in which our gpg is first in PATH. */
+  /** Environment for tools, in which this product's gpg is first in PATH. */
   readonly env: Record<string, string>;
   run(program: string, args: readonly string[], options?: Partial<ToolOptions>): Promise<ToolEnd>;
   close(): Promise<void>;

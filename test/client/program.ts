@@ -11,7 +11,7 @@ export interface EndedProgram {
 }
 
 export interface Start {
-  /** Environment variables such as SEALWRIGHT_URL, SEALWRIGHT_TOKEN and HOME. PATH is the only variable inherited from this process. */
+  /** Environment variables of the CLI, such as SEALWRIGHT_URL, SEALWRIGHT_TOKEN and HOME. PATH is the only variable inherited from this process. */
   readonly env?: Record<string, string>;
   readonly input?: string;
   /** Receives stderr while the program runs. */

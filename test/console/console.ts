@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Screenshots for human review; not committed. */
+/** Directory of the screenshots for human review, which are not committed. */
 const PICTURES = join(import.meta.dirname, '../../.tmp/pictures');
 const AXE = join(import.meta.dirname, '../../ui/node_modules/axe-core/axe.min.js');
 
@@ -43,7 +43,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   const faults: string[] = [];
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
-    // Journeys include rejected calls. Every other error in the browser console is a fault.
+    // Journeys include rejected calls, which browsers report as errors. Every other error in the browser console is a fault.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });

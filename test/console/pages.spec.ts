@@ -60,7 +60,7 @@ describe.skipIf(CHROMIUM === undefined)('every page in light and dark mode', () 
     };
     const walk = async (tab: Page) => {
       for (let each = left.shift(); each !== undefined; each = left.shift()) {
-        // A fault on one page does not keep the other pages from being checked.
+        // A fault on one page does not prevent the other pages from being checked.
         faults.push(...(await faultsOf(tab, each).catch((error: unknown) => [`${each} ${String(error)}`])));
       }
     };

@@ -11,7 +11,9 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { signIn, visit, type Visit } from './console.js';
 
-/** Service and browser shared by all journeys. The service runs on `localhost`, which passkeys accept as a domain, and manages hosts on loopback addresses. */
+/**
+ * The service and browser shared by all journeys. The service runs on `localhost`, which passkeys accept as a domain, and manages hosts on loopback addresses.
+ */
 export interface ConsolePlace {
   readonly stage: Stage;
   readonly service: Service;
@@ -21,7 +23,7 @@ export interface ConsolePlace {
   readonly url: string;
   /** Directory for files that a journey uploads or downloads. */
   readonly folder: string;
-  /** Opens `path` in a browser signed in as the administrator. A closed browser is reused. */
+  /** Opens `path` in a browser signed in as the administrator. Reuses an idle browser if there is one. */
   asAdmin(path: string): Promise<Visit>;
   close(): Promise<void>;
 }
@@ -75,7 +77,7 @@ export async function openConsole(): Promise<ConsolePlace> {
       const visitor = used ?? (await visit(browser, `${url}${path}`, { signedIn: session.signedIn }));
       await visitor.page.getByRole('heading', { level: 1 }).waitFor();
       const since = session;
-      // A browser with an older session is not reused, because it would need step-up.
+      // A browser with an older session is not reused, because the session would need step-up.
       const close = async () => (since === session ? void idle.push(visitor) : visitor.close());
       return { ...visitor, close };
     },
@@ -98,7 +100,7 @@ export async function download(folder: string, page: Page, act: () => Promise<vo
 
 export const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' });
 
-/** Wait time after a session changes. The service caches sessions for 2.5 seconds. */
+/** Time to wait after a session has changed. The service caches sessions for 2.5 seconds. */
 const SESSION_CACHE_MS = 2600;
 
 /** Backdates the last authentication by an hour. @param whose SQL condition on the sessions */

@@ -11,7 +11,7 @@ import { inDays } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 
-/** Creates one resource of each kind, so that every page has content. Returns the IDs, keyed by the names used in pages.ts. */
+/** Creates one resource of each kind, so that every page has content. Returns the resource IDs, keyed by the names used in pages.ts. */
 export async function populate(service: Service, key: string): Promise<Readonly<Record<string, string>>> {
   const call = async (method: string, path: string, body?: unknown): Promise<Answer['body']> => {
     const answer = await service.call(method, path, { key, body });

@@ -36,7 +36,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** Prepares a reader's environment: the files that the guides mention, `sealwright` on the PATH, and the facts written by `npm start`. */
+/** Prepares the environment that the guides assume: the files named in the guides, `sealwright` on the PATH, and the variables written by `npm start`. */
 function furnish(apiKey: string): void {
   const at = (name: string) => join(place, name);
   for (const folder of ['bin', 'home', '.data', 'dist']) mkdirSync(at(folder));
@@ -62,7 +62,7 @@ function commandsOf(guide: string): string {
   return [...text.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block).join('\n');
 }
 
-/** Runs the commands and returns their output. Throws an error with the output if a command fails or a call is rejected. */
+/** Runs the commands and returns the combined output. Throws an error with the output if a command fails or a call is rejected. */
 function follow(commands: string): Promise<string> {
   const readersPath = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const env = {

@@ -45,16 +45,16 @@ beforeAll(async () => {
   const settings = { SVC_RATE_LIMIT_PER_MINUTE: '100000000' };
   examples = await openExamples(stage, await stage.start({ role: 'api', settings }));
   await examples.makeAll(OPERATIONS);
-  // Without these resources, most calls would be rejected at the first check.
+  // Most calls would be rejected at the first check if these resources did not exist.
   expect([...examples.made].filter(([, id]) => id !== undefined).map(([path]) => path)).toEqual(
     expect.arrayContaining(THERE),
   );
 });
 afterAll(() => stage.close());
 
-/** Returns what is wrong with the response, or undefined. */
+/** Returns a description of the fault in the response, or undefined if there is none. */
 function faultOf({ path }: Operation, answer: Answer): string | undefined {
-  // A busy service may return 5xx, but a value that the database rejects must not look as if the database were unavailable.
+  // A busy service may return 5xx, but must not report that the database is unavailable if the database rejects a value.
   const isBusy = answer.headers.has('retry-after') && answer.body.code !== 'database.unavailable';
   if (answer.status >= 500 && !isBusy) return `${answer.status} ${answer.body.code}`;
   if (answer.status < 400 || OTHER_ERRORS.test(path)) return undefined;
@@ -66,7 +66,7 @@ function faultOf({ path }: Operation, answer: Answer): string | undefined {
   }
 }
 
-/** Returns the calls that got an invalid response, in a form that can be reproduced by hand. */
+/** Returns the calls that received an invalid response, in a form from which the calls can be repeated by hand. */
 async function faultsOf(calls: readonly HostileCall[]): Promise<string[]> {
   const waiting = calls[Symbol.iterator]();
   const faults: string[] = [];

@@ -176,7 +176,7 @@ describe.skipIf(!existsSync(GROOVY))('Jenkins', () => {
     expect(ended).toMatchObject({ code: 0 });
     expect(ended.said).not.toContain(sealwright);
     expect(files.map(isSigned)).toEqual([true, true]);
-    // Repeating the step with the same token reports that the token has already been used.
+    // If the step is repeated with the same token, the service reports that the token has already been used.
     expect(await step({ files }, { sealwright })).toMatchObject({
       code: 4,
       said: expect.stringContaining('already been used'),

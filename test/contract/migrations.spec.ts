@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Runs the TypeORM command line with the entities and migrations of the build. */
+/** Runs the TypeORM CLI with the entities and migrations of the build. */
 const typeorm = (...args: string[]) =>
   node([join(ROOT, 'node_modules/typeorm/cli.js'), ...args, '-d', join(ROOT, 'ormconfig.ts')]);
 
@@ -113,7 +113,7 @@ it('every migration can be reverted and applied again', async () => {
     'SELECT count(*)::int AS count FROM migrations',
   );
   expect(count).toBeGreaterThan(0);
-  // Reverts all migrations in one process. The command line would need one process per migration.
+  // Reverts all migrations in one process. The TypeORM CLI would need one process per migration.
   const { code, output } = await node([join(ROOT, 'test/support/revert-migrations.mjs'), String(count)]);
   expect(output).toBe('');
   expect(code).toBe(0);

@@ -10,7 +10,7 @@ const MAKING = OPERATIONS.filter(({ method, raw }) => method === 'POST' && '201'
 const isRepeatable = ({ raw }: Operation) =>
   raw.parameters.some(({ name }: { name: string }) => name === 'Idempotency-Key');
 
-/** Operations that do not need an Idempotency-Key, with the reason. */
+/** Operations that do not need an Idempotency-Key, each with the reason. */
 const WITHOUT: Record<string, string> = {
   beginTotp: 'it counts for nothing before it is confirmed',
   openSession: 'a sign-in is not to be had without the password again',
@@ -22,7 +22,7 @@ const WITHOUT: Record<string, string> = {
   rotateApiKey: 'a key that was replaced is not replaced again',
   rotateWebhookSecret: 'a new secret does not end those in use: test/alerts/webhooks',
 };
-/** Operations for which an example is not sufficient. They are tested in test/signing and test/ssh-keys/ssh-login. */
+/** Operations for which an example is not sufficient. These operations are tested in test/signing and test/ssh-keys/ssh-login. */
 const ELSEWHERE = ['importCertificate', 'loginBySsh', 'onboardCertificate'];
 
 /** Error code for a repeated call while the rotation is still in progress. */

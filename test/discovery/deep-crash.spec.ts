@@ -48,7 +48,7 @@ describe.runIf(canRunSshd())('a worker lost between a scan result and the key in
     await letGo();
     const places = async () => (await field.ask('GET', `/v1/keys/${key.id}/locations`)).items;
     expect(await places()).toEqual([]);
-    // The dead worker's lease lasts ten minutes; the test ends it early.
+    // The dead worker's lease lasts ten minutes, so the test ends the lease early.
     await stage.sql('UPDATE handover SET due_at = now()');
     await stage.start({ role: 'worker', settings: SETTINGS });
     await until('the keys', 20, async () => (await waiting()) === undefined);

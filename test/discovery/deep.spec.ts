@@ -30,7 +30,7 @@ describe.runIf(canRunSshd())('a scan with login', () => {
   let result: Answer['body'];
   /** Fingerprint, account, path, line and options of every line that grants access. */
   const expected: string[] = [];
-  /** Seeds and private exponents as bytes, which must never leave the host. */
+  /** Bytes of seeds and private exponents, which must never leave the host. */
   const secrets: Buffer[] = [];
 
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe.runIf(canRunSshd())('a scan with login', () => {
     letIn(three, 'ann', '/home/keys/ann', 1);
     put('ann', '.ssh/more keys', `restrict ${three.publicKey}\n`);
     letIn(three, 'ann', '/home/ann/.ssh/more keys', 1, 'restrict');
-    // Symbolic links to private keys of the user and root, at paths where public keys are expected.
+    // Creates symbolic links to private keys of the user and root, at paths where public keys are expected.
     const own = newKey('own');
     secrets.push(seedOf(own));
     put('eve', '.ssh/id_ed25519', own.privateKey);

@@ -38,7 +38,7 @@ describe('a scan of malicious hosts', () => {
     return answer.body;
   };
 
-  /** Starts a server on all loopback addresses whose behaviour depends on the last octet of the address. Returns the port. */
+  /** Starts a server that listens on all loopback addresses and behaves according to the last octet of the called address. Returns the port. */
   async function everywhere(acts: readonly ((socket: Socket) => unknown)[]): Promise<number> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -90,7 +90,7 @@ describe('a scan of malicious hosts', () => {
     expect(results[4]?.facts).toMatchObject({
       hostKeys: [{ publicKey: publicKey.split(' ').slice(0, 2).join(' '), possession: 'claimed' }],
     });
-    // The servers could send only as much as the socket buffers hold, instead of a gigabyte.
+    // The servers could send only as much data as the socket buffers hold, instead of 1 GiB.
     for (const sent of await Promise.all(floods)) expect(sent).toBeLessThan(16 * MIB);
   });
 

@@ -49,7 +49,7 @@ export function lie(socket: Socket, { key }: { key: Buffer }): void {
   );
 }
 
-/** Accepts the first cipher suite of a ClientHello without checking it, with the ClientHello's version. */
+/** Accepts the first cipher suite and the version of any ClientHello without checking them. */
 export function acceptFirstSuite(socket: Socket, hello: Buffer): void {
   const suites = 44 + hello.readUInt8(43) + 2;
   const body = [

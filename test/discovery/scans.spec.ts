@@ -51,7 +51,10 @@ async function scan(scopeId: string, targets?: string[], kind = 'ssh-network'): 
   return (await call('GET', `/v1/scans/${ordered.body.id}/results?limit=200`)).body.items;
 }
 
-/** Starts a server on all loopback addresses that records the called addresses and the sockets that received data. A sweep only connects and sends no data. */
+/**
+ * Starts a server that listens on all loopback addresses and records the called addresses and the sockets that received data. A sweep only connects and sends
+ * no data.
+ */
 async function everywhere(
   act: (end: () => void) => void,
 ): Promise<{ port: number; called: string[]; told: Set<Socket> }> {
@@ -248,7 +251,7 @@ it('a killed scan resumes in another process, repeating at most the open window'
   await first.kill('SIGKILL');
   const half = await cursor();
   expect(half).toBeLessThan(14_000);
-  // The dead worker's lease lasts half a minute; the test ends it early.
+  // The dead worker's lease lasts half a minute, so the test ends the lease early.
   await stage.sql('UPDATE scan SET sweep_at = now() WHERE id = $1', [body.id]);
   const second = await stage.start({ role: 'worker', settings: SETTINGS });
   onTestFailed(async () => void (await second.kill('SIGKILL')));
@@ -257,15 +260,15 @@ it('a killed scan resumes in another process, repeating at most the open window'
   assertProblem(await call('POST', `/v1/scans/${body.id}/cancel`), { status: 409, code: 'scan.over' });
   expect(await scanned(body.id)).toMatchObject({ status: 'CANCELLED', attempts: 2 });
   expect(await cursor()).toBeGreaterThanOrEqual(half + 1000);
-  // Hosts that were found are probed during the sweep. Probes do not count, but a probe that was killed before it sent its first byte looks like a sweep
-  // connection. A sweep that started over would repeat 2,000 or more connections.
+  // Hosts that were found are probed during the sweep. Probes are not counted, but a probe that was killed before its first byte was sent looks like a
+  // connection of the sweep. A sweep that started over would repeat 2,000 or more connections.
   const again = called.length - told.size - new Set(called).size;
   expect(again).toBeLessThanOrEqual(600 + 200);
 });
 
 it('a scan waits while a worker runs four others', async () => {
   // A server that closes connections late keeps the scans running without load on this machine. A larger network would need more sockets than some machines
-  // have, and a scan that runs out of sockets lets the next scan start.
+  // have, and a scan that runs out of sockets would allow the next scan to start.
   const { port } = await everywhere((end) => setTimeout(end, 3000));
   const scopeId = await newScope(['127.128.0.0/22'], [port]);
   const ids: string[] = [];
@@ -274,7 +277,8 @@ it('a scan waits while a worker runs four others', async () => {
     const rows = await stage.sql<{ status: string }>('SELECT status FROM scan WHERE id = ANY($1) ORDER BY id', [ids]);
     return rows.map(({ status }) => status);
   };
-  // A worker renews the lease of a running scan every five seconds. On a busy machine, a run may stop, and its scan waits for the end of its lease.
+  // A worker renews the lease of a running scan every five seconds. On a busy machine, a worker may fail to renew the lease; the scan then makes no progress
+  // until the lease has expired.
   const live = async (): Promise<number> => {
     const [row] = await stage.sql<{ count: number }>(
       `SELECT count(*)::int FROM scan WHERE id = ANY($1) AND status = 'RUNNING' AND sweep_at > now() + interval '20 seconds'`,

@@ -3,7 +3,7 @@ import type { ReceivedCall, WebReceiver } from '../fakes/web-receiver.js';
 import type { Answer, Service } from '../support/service.js';
 import { unique } from '../approvals/approvers.js';
 
-/** An event as received or as listed. */
+/** An event, as received by a webhook endpoint or as listed by the API. */
 export interface SeenEvent {
   readonly id: string;
   readonly type: string;

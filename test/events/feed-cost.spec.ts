@@ -9,7 +9,7 @@ import { Config } from '../../src/platform/config/config.js';
 import { type ApprovalFixture, openApprovalFixture, unique } from '../approvals/approvers.js';
 import { digestOf, until } from '../support/signing.js';
 
-/** More than the entries that are verified at a time (SLICE), so that a page can end before the last event. */
+/** Number of requests, which exceeds the number of entries verified at a time (SLICE), so that a page can end before the last event. */
 const COUNT = 300;
 const TYPES: EventName[] = ['signing-request.signed', 'signing-request.waiting'];
 

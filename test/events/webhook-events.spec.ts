@@ -226,7 +226,7 @@ describe('messages', () => {
 
 describe('an endpoint', () => {
   it('receives only what its owner may read', async () => {
-    // The key belongs to another administrator, so it may not read the first key's requests.
+    // The key belongs to another administrator, so the key must not be able to read the first key's requests.
     const other = await newApprover(place, ['admin']);
     const hooks = ['webhooks:read', 'webhooks:write', 'sign:read', 'sign:digest'];
     const limited = await newApiKey(place.service, other.accessToken, hooks);

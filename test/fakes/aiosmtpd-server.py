@@ -1,4 +1,4 @@
-"""SMTP server that accepts mail over STARTTLS from a single account, and writes each mail as one line to standard output."""
+"""SMTP server that accepts email over STARTTLS from a single account and writes each email to standard output as a single line."""
 
 import email
 import json

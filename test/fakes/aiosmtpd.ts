@@ -24,12 +24,12 @@ export interface TakenMail {
 
 const [USER, PASSWORD] = ['alerts', 'an0ther-Pass'];
 
-/** aiosmtpd, an SMTP implementation independent of our client and its library. */
+/** aiosmtpd, an SMTP implementation independent of the service's SMTP client and the library that the client uses. */
 export class Aiosmtpd {
   readonly mails: TakenMail[] = [];
   private child: ChildProcess | undefined;
 
-  /** Starts the server and returns the settings that let the service send email to it. Writes its certificate to the directory. */
+  /** Starts the server and returns the settings that let the service send email to it. Writes the server's certificate to the directory. */
   async start(directory: string): Promise<Record<string, string>> {
     const { keyFile, certFile } = mailCertificate(directory);
     const port = await freePort();

@@ -16,7 +16,7 @@ export type Fate = 'pass' | 'lose' | 'mute' | 'hang';
 /** Proxy between a client and the service that records all calls and breaks connections as the test specifies. */
 export class DroppingProxy {
   readonly calls: PassedCall[] = [];
-  /** Decides the fate of a call, given the number of earlier calls to the same path. */
+  /** Decides how to handle a call, given the number of earlier calls to the same path. */
   fate: (call: PassedCall, earlier: number) => Fate = () => 'pass';
   private readonly server = createServer((request, response) => void this.handle(request, response));
 

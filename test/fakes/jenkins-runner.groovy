@@ -1,7 +1,7 @@
 import groovy.json.JsonSlurper
 
 /**
- * Runs a step of a shared library like a Jenkins build. The steps that the library calls behave like the steps of Jenkins. Environment:
+ * Runs a step of a shared library as a Jenkins build does. The steps that the library calls behave like the steps in Jenkins. Environment:
  * LIBRARY (directory of the library), STEP (name of the step), OPTIONS (argument of the step, JSON), CREDENTIALS (texts by ID, JSON) and
  * BUILD_TAG. Exits with the exit code of the last `sh`.
  */
@@ -28,7 +28,7 @@ class Build extends Script {
     try { body() } finally { variables = before }
   }
 
-  // A script without an interpreter line runs with -xe, so that every command appears in the log of the build.
+  // A script without an interpreter line runs with -xe, so that every command appears in the build log.
   def sh(Map order) {
     def file = File.createTempFile('script', '.sh')
     file.text = order.script

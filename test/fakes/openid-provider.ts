@@ -18,7 +18,7 @@ export class OpenIdPeer {
   issuer = '';
 
   /**
-   * @param redirectUri our callback
+   * @param redirectUri callback URL of the service
    * @param host 127.0.0.1, or localhost to be a different site than the service
    */
   async start(redirectUri: string, host = '127.0.0.1'): Promise<void> {

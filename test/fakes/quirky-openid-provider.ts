@@ -31,7 +31,7 @@ function pairFor(alg: string): { privateKey: KeyObject; publicKey: KeyObject } {
 
 /** Deviations of a provider. */
 export interface Quirks {
-  /** Path after the origin, which is part of the issuer unless the document overrides the issuer. */
+  /** Path after the origin. The path is part of the issuer unless the discovery document overrides the issuer. */
   path: string;
   /** Path of the discovery document after the origin. */
   wellKnown: string;
@@ -66,7 +66,7 @@ export interface Quirks {
   isPushed: boolean;
 }
 
-/** An external OpenID provider that behaves correctly, deviates, or is malicious, as configured. */
+/** An external OpenID provider that, as configured, behaves correctly, deviates from the specification, or is malicious. */
 export class QuirkyProvider {
   private server: Server | undefined;
   private readonly pushed = new Map<string, URLSearchParams>();

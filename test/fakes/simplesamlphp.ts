@@ -19,11 +19,11 @@ import { until } from '../support/signing.js';
 /** Directory of Debian's package after it has been downloaded and unpacked. */
 const CACHE = join(tmpdir(), 'sealwright-simplesamlphp');
 
-/** Unpacks Debian's package without installing it, which would add a web server. Returns undefined if it is unavailable. */
+/** Unpacks Debian's package without installing it, which would add a web server. Returns undefined if the package is unavailable. */
 function unpacked(): string | undefined {
   const root = join(CACHE, 'usr/share/simplesamlphp');
   if (existsSync(join(root, 'www'))) return root;
-  // Tests in other files may unpack at the same time: each uses its own directory, and the first to finish provides the cache.
+  // Tests in other files may unpack the package at the same time. Each test uses a separate directory, and the first one to finish provides the cache.
   const own = mkdtempSync(`${CACHE}-`);
   spawnSync('apt-get', ['download', 'simplesamlphp'], { cwd: own });
   const file = readdirSync(own).find((name) => /^simplesamlphp_.*\.deb$/.test(name));
@@ -51,9 +51,9 @@ export interface SamlAccount {
 interface ServiceProvider {
   readonly entityId: string;
   readonly acsUrl: string;
-  /** Signed parts of a response; by default, both. */
+  /** Which parts of a response to sign; by default, both the assertion and the response. */
   readonly signs?: { readonly assertion: boolean; readonly response: boolean };
-  /** Certificate for which the assertion is encrypted (base64 without PEM markers). */
+  /** Certificate whose public key encrypts the assertion (base64 without PEM markers). */
   readonly encryptsFor?: string;
   /** Enables single logout and requires the service to sign messages with the key of this certificate (base64 without PEM markers). */
   readonly logout?: {

@@ -58,7 +58,7 @@ export class WebReceiver {
     this.reactions.set(path, react);
   }
 
-  /** Waits until this path has received `count` requests and returns them. */
+  /** Waits until this path has received `count` requests, and returns these requests. */
   calls(path: string, count = 1, seconds = 30): Promise<ReceivedCall[]> {
     return until(`${count} calls to ${path}`, seconds, async () => {
       const found = this.received.filter((call) => call.path === path);

@@ -7,7 +7,7 @@ const RUNNER = { id: 'runner', secret: 'the runner proves itself to the build sy
 /** Token with which a job requests identity tokens, as in GitHub Actions. */
 const REQUEST_TOKEN = 'the-request-token-of-the-job';
 
-/** Faults in how the issuer serves its documents. */
+/** Faults that the issuer can simulate when it serves its documents. */
 export type Misbehaviour = 'slow' | 'huge' | 'empty' | 'other-issuer' | 'no-json' | 'away' | 'inside';
 
 /**

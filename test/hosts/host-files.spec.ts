@@ -77,7 +77,7 @@ describe.runIf(canRunSshd())('an SSH session with a real sshd', () => {
   });
 
   it('reads only the output of the script, whatever the login shell prints before it', async () => {
-    // Output of ~/.ssh/rc arrives like output of .bashrc or .zshenv.
+    // Output of ~/.ssh/rc reaches the client in the same way as output of .bashrc or .zshenv.
     const rc = join(sshd.home('deploy'), '.ssh/rc');
     writeFileSync(rc, `echo '${'Welcome\n[7m%\n'.repeat(100)}'\n`);
     writeFileSync(join(sshd.home('deploy'), 'odd'), '\0\nno end');
@@ -120,7 +120,7 @@ describe.runIf(canRunSshd())('an SSH session with a real sshd', () => {
   it('is lost once the host is silent for the login timeout, whatever the timeout of the command', async () => {
     const session = await login('deploy', key, 2000);
     const began = performance.now();
-    // Stopping the process that serves this connection looks like a network failure to the client.
+    // Pausing the sshd process that serves this connection looks like a network failure to the client.
     const command = session.exec('echo $PPID > ~/served-by; kill -STOP $PPID; sleep 60', { timeoutMs: 60_000 });
     await expect(command).rejects.toMatchObject({ code: 'host.lost' });
     expect(performance.now() - began).toBeLessThan(15_000);
@@ -238,7 +238,7 @@ describe.runIf(canRunSshd())('an SSH session with a real sshd', () => {
     const place = mkdtempSync(join(sshd.directory, 'moment-'));
     const path = join(place, 'keys');
     writeFileSync(path, 'old\n');
-    // Simulates a concurrent change immediately before the rename and, optionally, immediately after it.
+    // Simulates a concurrent change immediately before the rename and, optionally, immediately after the rename.
     const commands = mkdtempSync(join(sshd.directory, 'commands-'));
     const script = `#!/bin/sh\nfile=${path}; late=:\n${meanwhile}\n/bin/mv "$@"; status=$?\neval "$late"; exit $status\n`;
     writeFileSync(join(commands, 'mv'), script, { mode: 0o755 });

@@ -265,7 +265,7 @@ describe.runIf(canRunSshd())('a real sshd', () => {
   });
 });
 
-/** Cases from bug reports of other SSH clients: mscdex/ssh2#621, libssh2#627, curl#10143, paramiko#2035. */
+/** Cases from bug reports about other SSH clients: mscdex/ssh2#621, libssh2#627, curl#10143, paramiko#2035. */
 describe.runIf(canRunSshd())('host algorithms', () => {
   const OLD_KEX = 'diffie-hellman-group-exchange-sha1,diffie-hellman-group1-sha1';
   const directory = mkdtempSync(join(tmpdir(), 'host-algorithms-'));

@@ -9,7 +9,7 @@ import { buildShim } from '../fakes/pkcs11-shim/shim.js';
 import { createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 
 const DEADLINE_MS = 600;
-/** Time limit for the start of a new process, which takes about 200 ms and much longer on a busy machine. */
+/** Time limit for the start of a new key process, which usually takes about 200 ms but much longer on a busy machine. */
 const SOON_MS = 10_000;
 const token = createToken();
 const shim = buildShim(token.directory);
@@ -96,7 +96,7 @@ describe('kill -9 of the key process under 200 concurrent callers', () => {
     await Promise.all(callers);
     console.log(`${JSON.stringify(kills)}; ${run.done} signed; ${JSON.stringify([...codes])}`);
     expect([...codes.keys()].filter((code) => code !== 'hsm.unavailable')).toEqual([]);
-    // The process holds at most 32 requests. All other requests wait for the next process and succeed.
+    // The key process holds at most 32 requests. All other requests wait for the next key process and succeed.
     expect(Math.max(...kills.map(({ lost }) => lost))).toBeLessThanOrEqual(32);
     expect(run.done).toBeGreaterThan(200);
   });

@@ -21,7 +21,8 @@ const generate = (ckaId = randomBytes(16), identity = newIdentity('brief')) =>
   vault.generate({ ckaId, identity, type: 'ec-p256' });
 
 /**
- * Signs with a key that does not exist. A process that has created keys might not see all keys, so it is replaced before the key is reported as missing.
+ * Signs with a key that does not exist. A key process that has created keys might not see all keys, so the process is replaced before the key is reported as
+ * missing.
  */
 const missing = (known: VaultKey) => signed({ ...known, ckaId: randomBytes(16) });
 
@@ -42,7 +43,7 @@ async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]):
   };
 }
 
-/** Returns the first of three attempts in which all other requests succeed, because the next process may take a second to start on a busy machine. */
+/** Makes up to three attempts and returns the first one in which all other requests succeed, because a new key process may take a second to start. */
 async function bestOfThree(attempt: () => Promise<Outcome>): Promise<Outcome> {
   for (let left = 2; left > 0; left -= 1) {
     const outcome = await attempt();

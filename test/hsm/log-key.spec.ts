@@ -99,7 +99,7 @@ describe('the log key signs only a continuation of its last checkpoint', () => {
     expect(await checkpoint(log, Leaves.of(7), { from: 7 })).toMatchObject({ kind: 'held', why: 'rolled-back' });
     expect(await checkpoint(log, Leaves.of(8, 'forged'))).toMatchObject({ kind: 'held', why: 'forked' });
     expect(await checkpoint(log, Leaves.of(9, 'forged'))).toMatchObject({ kind: 'held', why: 'forked' });
-    // Uses proofs from other starting sizes, including 0, as if nothing had been signed before.
+    // Uses proofs that start at other tree sizes, including 0, as if nothing had been signed before.
     for (const from of [0, 4, 7])
       expect(await checkpoint(log, Leaves.of(9), { from })).toMatchObject({ kind: 'held', why: 'forked' });
     expect(sizeOf(await vault.logAnchor(log.origin))).toBe(8);

@@ -65,7 +65,7 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     const make = (label: string) =>
       pkcs11Tool(token, '--keypairgen', '--key-type', 'EC:prime256v1', '--id', id, '--label', label);
     make('of somebody else');
-    // Uses a new process, which has not cached the key handle.
+    // Uses a new key process, which has not cached the key handle.
     const fresh = await openVault(token);
     expect((await fresh.sign(order)).length).toBeGreaterThan(60);
     make(`sealwright signing ${key.identity.owner}`);
@@ -83,8 +83,8 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(/Usage: +(.*)$/m.exec(secretKey ?? '')?.[1]).toBe('encrypt, decrypt');
     expect(secretKey).toMatch(/AES length 32/);
     const ckaId = Buffer.from(/ID: +(\w+)/.exec(secretKey ?? '')?.[1] ?? '', 'hex');
-    // `destroy` searches only key pairs. A process that has created keys might not see all objects, so it is replaced. The new process finds no key pair with
-    // this ID.
+    // `destroy` searches only key pairs. A key process that has created keys might not see all objects, so the process is replaced. The new key process finds
+    // no key pair with this ID.
     expect(await answered(() => vault.destroy({ ckaId, identity: newIdentity() }))).toBe(0);
     expect(objects('--type', 'secrkey')).toHaveLength(1);
     const canary = { ckaId: Buffer.from('sealwright-canary'), identity: newIdentity('canary') };

@@ -130,7 +130,7 @@ describe('certificates with equal names and validity', () => {
 });
 
 describe('a certificate stored by the previous version', () => {
-  /** Returns the ID that the previous version computed, from names and times only. */
+  /** Returns the ID as the previous version computed it, from names and times only. */
   const former = (name: string) =>
     hashId(
       'asset',
@@ -142,7 +142,7 @@ describe('a certificate stored by the previous version', () => {
       NAMES.notValidAfter,
     );
 
-  /** Restores the state left by the previous version. */
+  /** Gives the asset the ID that the previous version would have computed. */
   async function goBack(source: string, name: string): Promise<void> {
     const [id] = await idsOf(source);
     for (const statement of [

@@ -25,7 +25,7 @@ const tls = {
 };
 const STRATEGY = { identifier: '12.3.3-STRATEGY', score: 1, rationale: 'The plan was approved.' };
 
-/** Returns a custom policy pack with a single requirement that is checked by a query. */
+/** Returns a custom policy pack whose only requirement is checked by a query. */
 const packOf = (name: string, version: string, requirement: { identifier: string; text: string; q: string }) => ({
   name,
   version,

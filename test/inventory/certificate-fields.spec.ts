@@ -39,7 +39,7 @@ function certificate(key: string[], more: string[] = []): Buffer {
   return readFileSync(join(folder, 'a.der'));
 }
 
-/** Curves with their field sizes as listed by OpenSSL, except the two curves without an object identifier. */
+/** The curves that OpenSSL lists, with their field sizes, except for the two curves without an object identifier. */
 const CURVES = openssl('ecparam', '-list_curves')
   .toString()
   .replaceAll(/:\s*\n\s+/g, ': ')

@@ -13,7 +13,9 @@ const MB = 1024 * 1024;
 const MAX_P99_MS = 100;
 const loop = watchEventLoop();
 const STALL_SECONDS = 2;
-/** Number of rounds that is within a key store's budget but exceeds the time limit on any machine, because each round takes three separate hash calls. */
+/**
+ * Number of key derivation rounds, which is within a key store's budget but exceeds the time limit on any machine, because each round makes three hash calls.
+ */
 const SLOW_ROUNDS = 1_000_000;
 
 let stage: Stage;
@@ -55,7 +57,7 @@ const described = (description: string) =>
 const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"m${i}":1`).join(',')}}`;
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-/** Bodies whose processing was once far more expensive than their length justifies. */
+/** Bodies whose processing was once far more expensive than their length justified. */
 const BODIES: readonly [what: string, body: () => string | Buffer | object, status: number, type?: string][] = [
   ['4 MB of a letter', () => 'a'.repeat(4 * MB), 422, 'application/octet-stream'],
   ['a description of 4 MB of a letter', () => described(`${'a'.repeat(4 * MB)} token`), 200],
@@ -109,7 +111,7 @@ describe('a document that takes too long to process', () => {
 
   it('is rejected with the reason, and later documents are processed', async () => {
     const type = 'application/x-pkcs12';
-    // One costly document per thread, so that the other documents have to wait.
+    // Sends one costly document per thread, so that the other documents have to wait.
     const costly = [ingest(slow(), { type, to: hasty }), ingest(slow(), { type, to: hasty })];
     const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
     for (const { status, body } of await Promise.all(costly)) {
@@ -158,7 +160,7 @@ describe('a reporter with costly documents', () => {
 
   beforeAll(async () => {
     ({ id: hostileId, key: hostile } = await newApiKey(service, apiKey, ['inventory:report']));
-    // Uses another person's token, because all keys of one person share a turn.
+    // Uses another person's token, because all keys of one person share a single turn in the queue.
     other = (await newApprover({ stage, service, apiKey }, ['admin'])).accessToken;
   });
   const small = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Algorithm in a small test document. */
+/** An algorithm in a small test document. */
 export interface Algorithm {
   readonly name: string;
   readonly ref?: string;

@@ -97,7 +97,7 @@ describe('the inventory export', () => {
   describe('with all public documents', () => {
     beforeAll(async () => {
       const key = material('storefront', { type: 'public-key', id: 'key of the storefront', algorithmRef: 'RSA-4096' });
-      // A key that the source no longer reports has no edges from which a verdict could be derived.
+      // A key that its source no longer reports has no relationships from which a verdict could be derived.
       for (const components of [[algorithm({ name: 'RSA-4096' }), key], [algorithm({ name: 'RSA-4096' })]])
         await ingest(bom(components, about('a source that shrinks')));
       for (const path of hasCorpus ? FOLDERS.flatMap((folder) => corpusFiles(folder)) : [])

@@ -34,8 +34,8 @@ function certificate(name: string, validity: object): Record<string, unknown> {
 }
 
 /**
- * Returns the number of occurrences ever written, including occurrences of rolled-back transactions. All services are stopped first, because a connection
- * reports its statistics with a delay of seconds or when it ends.
+ * Returns the total number of occurrences written so far, including those written by transactions that were rolled back. All services are stopped first,
+ * because a connection reports its statistics only after some seconds or when the connection ends.
  */
 async function placesEverWritten(): Promise<number> {
   for (const service of services.splice(0)) await service.kill();
@@ -172,9 +172,9 @@ describe('the first document of a source', () => {
     const pages = async (query: string) => (await stage.sql<{ pages: number }>(query))[0]?.pages;
     const written = () => pages('SELECT count(DISTINCT (ctid::text::point)[0])::int AS pages FROM asset');
     const visible = () => pages(`SELECT relallvisible AS pages FROM pg_class WHERE relname = 'asset'`);
-    // Rows of rolled-back transactions, caused by other documents inserting the same assets, are left to autovacuum.
+    // Autovacuum removes the rows of transactions that were rolled back because other documents had inserted the same assets.
     await stage.sql('VACUUM (INDEX_CLEANUP ON) asset');
-    // A concurrent reader can prevent pages from being marked as all-visible. The next document then marks these pages.
+    // A concurrent reader can prevent pages from being marked as all-visible. The import of the next document then marks these pages.
     let round = 0;
     await until('all pages to be seen by all', 30, async () => {
       expect((await keys(`document ${(round += 1)}`)).body).toMatchObject({ created: MANY });

@@ -91,7 +91,7 @@ const checks = { '1.6': officialCheck('1.6'), '1.7': officialCheck('1.7') };
 /** Maximum number of components to validate, because validation time is quadratic in the number of components. */
 const MAX_CHECKED = 2000;
 
-/** Returns the properties that a document violates, and whether the document was accepted. */
+/** Returns the properties that the document does not satisfy, and whether the document was accepted. */
 function faultsOf(path: string): { isTaken: boolean; faults: string[] } {
   const faults: string[] = [];
   const claim = (what: string, holds: boolean) => void (holds ? undefined : faults.push(`${path}: ${what}`));

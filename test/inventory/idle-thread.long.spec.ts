@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Reports whether the import thread is running. A thread may end between the two reads. Linux truncates thread names to 15 characters. */
+/** Reports whether the import thread is running. The thread may end between the two reads. Linux truncates thread names to 15 characters. */
 function isThere(): boolean {
   const tasks = `/proc/${service.pid}/task`;
   const files = readdirSync(tasks).map((thread) => join(tasks, thread, 'comm'));

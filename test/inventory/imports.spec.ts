@@ -65,7 +65,7 @@ describe('a background import', () => {
   });
 
   it('reports its progress', async () => {
-    // Enough assets that progress is reported before the last asset is imported.
+    // The document contains enough assets that progress is reported before the last asset has been imported.
     const assets = Array.from({ length: MANY }, (_, i) =>
       material(`told ${i}`, { type: 'public-key', id: randomUUID(), size: 2048 }),
     );
@@ -91,7 +91,7 @@ describe('a background import', () => {
       });
       await ended(headers.get('location') ?? '');
       await change();
-      // Simulates an import that was queued until now.
+      // Simulates an import that has been queued until now.
       const [row] = await stage.sql<{ id: string }>(
         `INSERT INTO inventory_import (id, bytes, "order", owner_id)
          SELECT gen_random_uuid(), bytes, jsonb_set("order", '{idempotencyKey}', to_jsonb(gen_random_uuid()::text)), owner_id

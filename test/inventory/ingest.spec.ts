@@ -26,7 +26,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 }
 const ingest = (body: unknown, query = '') => post(`/api/ingest${query}`, body, CYCLONEDX);
 
-/** Asserts that an accepted document has consistent counts and that a refusal states the location and reason. */
+/** Asserts that an accepted document has consistent counts, and that a rejection contains the location of the fault and the reason. */
 function assertExplained(status: number, body: Answer['body']): void {
   const explained =
     status >= 400
@@ -212,7 +212,7 @@ describe('a CycloneDX document', () => {
     expect(await state()).toBe('active');
   });
 
-  // Dropping temporary tables at the end of a session is a commit that waits for a standby. A leader without standbys could therefore not shut down.
+  // Dropping temporary tables at the end of a session requires a commit, which waits for a standby. A leader without standbys could therefore not shut down.
   it('leaves no temporary table in database sessions', async () => {
     const tables = await stage.sql<{ relname: string }>(`SELECT relname FROM pg_class WHERE relpersistence = 't'`);
     expect(tables).toEqual([]);
@@ -276,7 +276,7 @@ describe.skipIf(!hasCorpus)('public documents', () => {
     ...corpusFiles('sarif', '.sarif'),
   ])('%s is accepted, or rejected with pointer and reason', async (path) => {
     const { status, body } = await post('/api/v1/import/source-scan?mode=repair', corpusFile(path));
-    // Repair mode fixes timestamps without a time zone and licence lists that mix in expressions.
+    // Repair mode fixes timestamps without a time zone and licence lists that also contain expressions.
     const isRepaired = /invalid-(?:metadata-timestamp|license-declared-concluded-mix)-/.test(path);
     const named = isRepaired ? null : /(?:^|[-/])(in)?valid-|-invalid\./.exec(path);
     const wanted = named === null ? [200, 422] : [named[1] === undefined && !path.includes('-invalid.') ? 200 : 422];

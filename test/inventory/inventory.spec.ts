@@ -22,7 +22,7 @@ async function named(name: string): Promise<Answer['body']> {
   return body.items.find((item: { name: string }) => item.name === name);
 }
 
-/** A shop that uses RSA through a key, and a library that provides MD5 but does not use MD5. */
+/** A document about a shop that uses RSA through a key, and a library that provides MD5 without using it. */
 const SHOP = bom(
   [
     { type: 'application', 'bom-ref': 'shop', name: 'shop' },

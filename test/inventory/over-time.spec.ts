@@ -28,7 +28,7 @@ beforeAll(async () => {
     [signature('RSA-2048'), material('key of the bank', { type: 'public-key', id: 'the-key-of-the-bank', size: 1024 })],
     about('bank'),
   );
-  // A worker creates snapshots and counts by source in the background.
+  // A worker creates snapshots and computes the counts per source in the background.
   await stage.start({ role: 'worker' });
 });
 afterAll(() => stage.close());
@@ -41,7 +41,7 @@ describe('risk over time', () => {
       async () => (await get('/api/analytics/risk-over-time')).body.items[0],
     );
     expect(before).toMatchObject({ day: YESTERDAY, total: 4, demo: false, levels: { MEDIUM: 1 } });
-    // A binding deadline takes precedence over recommendations: an executive order requires the replacement of the signature by 2031.
+    // A binding deadline takes precedence over recommendations: an executive order requires the signature algorithm to be replaced by 2031.
     expect(before.due).toEqual({ '2030-12-31': 1, '2031-12-31': 2, '2035-12-31': 2 });
     await ingest([algorithm({ name: 'DES' }), algorithm({ name: 'RC4' })], about('late'));
     const { body } = await get('/api/analytics/risk-over-time');
@@ -107,7 +107,7 @@ describe('asset counts', () => {
     const change = new Client({ connectionString: stage.databaseUrl });
     await change.connect();
     await change.query('BEGIN');
-    // Simulates a document of another source that adds details to the asset.
+    // Simulates a document from another source that adds details to the asset.
     await change.query(`SELECT id FROM asset WHERE name = 'RC4' FOR UPDATE`);
     const incoming = ingest([algorithm({ name: 'RC4' })], about('meanwhile'));
     await until('it comes in', 30, async () => {

@@ -62,7 +62,7 @@ describe('private key files', () => {
 
   it('stay closed if they require more rounds than the limit per body', () => {
     openssl('pkcs8', '-topk8', '-in', 'ec.pem', '-iter', '2000000', '-passout', `pass:${PASSWORD}`, '-out', 'slow.pem');
-    // Keys are decrypted one by one, so the first key uses up most of the budget of three million rounds.
+    // Keys are decrypted one by one, so the first key uses most of the budget of three million rounds.
     const { names } = readCredential(Buffer.concat(Array.from({ length: 200 }, () => bytesOf('slow.pem'))), PASSWORD);
     const keys = names.filter((name) => name.includes('private key'));
     expect(keys).toContainEqual(expect.stringMatching(/^related-crypto-material encrypted private key/));

@@ -232,7 +232,7 @@ describe('a CSV cell', () => {
         headers: { authorization: `Bearer ${apiKey}` },
       });
       const [kept] = found;
-      // RFC 4180: quotes are doubled, and quoted text may contain commas and line breaks.
+      // According to RFC 4180, quotes are doubled, and quoted text may contain commas and line breaks.
       const quoted = kept?.name.replaceAll('"', '""').replace('\t=', "\t'=");
       expect(await response.text()).toContain(`"'${quoted}"`);
       expect(kept?.name.endsWith('"a",b\nc')).toBe(true);

@@ -36,7 +36,7 @@ const radius = async (name: string): Promise<string[]> => {
   const { body } = await get(`/api/relationships/${await idOf(name)}/blast-radius`);
   return body.items.map((item: { viaKind: string; name: string }) => `${item.viaKind} ${item.name}`).sort();
 };
-/** Returns the edge rows with `xmin`, which changes on every update. */
+/** Returns the relationship rows, including `xmin`, which changes on every update. */
 const stored = () => stage.sql('SELECT r.*, r.xmin FROM asset_relationship r ORDER BY from_id, to_id, source_id');
 
 const CAMELLIA = algorithm({ name: 'Camellia-256', ref: 'camellia' });

@@ -304,10 +304,10 @@ describe('the quota of a reporter', () => {
     const refused = await report(key, 'quota two', more);
     assertProblem(refused, { status: 422, code: 'reporter.too-many-assets' });
     expect(await ownerOf('quota two')).toBeUndefined();
-    // The latest document of a source replaces the previous document. Callers with write permission have no limit.
+    // The latest document of a source replaces the previous document. Callers with write permission are not limited.
     expect((await report(key, 'quota one', names('AES-128', 'SHA-1', 'SHA-256'))).status).toBe(200);
     expect((await report(apiKey, 'quota three', names('A-1', 'A-2', 'A-3', 'A-4'))).status).toBe(200);
-    // Occurrences and relationships are limited too, to five rows for each asset of the limit.
+    // Occurrences and relationships are also limited, to five times the maximum number of assets.
     const placed = (count: number) => {
       const occurrences = Array.from({ length: count }, (_, index) => ({ location: `src/${index}.ts` }));
       return bom([{ ...algorithm({ name: 'SHA-512' }), evidence: { occurrences } }], about('places'));
@@ -336,7 +336,7 @@ it('a reporter adds at most 2000 sets of cipher suites', async () => {
   expect((await send(key, 'suites one', sets(0, 1999))).status).toBe(200);
   assertProblem(await send(key, 'suites two', sets(1999, 2)), { status: 422, code: 'reporter.too-many-verdicts' });
   expect((await send(key, 'suites two', sets(1998, 2))).status).toBe(200);
-  // Known sets are not counted against the limit, and every reporter has its own limit.
+  // Sets that are already known are not counted against the limit, and every reporter has a separate limit.
   expect((await send(key, 'suites three', sets(0, 2000))).status).toBe(200);
   expect((await send(other, 'suites four', sets(2000, 2))).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-/** A SARIF log with text in every member that the service reads. */
+/** A SARIF log that has text in every member that the service reads. */
 export const RICH_SARIF = {
   version: '2.1.0',
   runs: [

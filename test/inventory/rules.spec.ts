@@ -154,12 +154,12 @@ describe('a release with other rules', () => {
     );
     await judged(version + 1);
     expect(await levelOf('RSA-2048')).toBe('CRITICAL');
-    // Without stored rules, the service applies the default rules, and the existing verdicts look like verdicts of an older release.
+    // Without stored rules, the service applies the default rules and treats the existing verdicts as verdicts of an older release.
     await stage.sql('DELETE FROM risk_rule_set');
     await service.kill();
     service = await stage.start({ role: 'api' });
     await until('the verdict of this release', 30, async () => (await levelOf('RSA-2048')) === 'MEDIUM');
-    // Other assets are still being reclassified, so a commit may fall between the two reads.
+    // Other assets are still being reclassified, so a commit may occur between the two reads.
     await until('counts of what there is', 30, async () => isDeepStrictEqual(await tally(), await counted()));
   });
 });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** A secret to search for, and the component that contains it. */
+/** A secret to search for, and the component that contains the secret. */
 interface Planted {
   readonly secret: string;
   readonly component: object;

@@ -152,7 +152,7 @@ describe('a certificate reported by several sources', () => {
     expect(await described()).toEqual(before);
   });
 
-  /** Algorithm with level HIGH because of its hash. The quantum status of its signature is unknown. */
+  /** An algorithm whose level is HIGH because of its hash. The quantum status of the algorithm's signature is unknown. */
   const UNKNOWN = 'MD5withDSTU';
 
   it('keeps a level that others reported, even if its quantum status is unknown', async () => {

@@ -5,7 +5,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const PUSHES = 200;
-/** Limit for the growth of the source table in bytes per push, before its free space is reused. */
+/** Maximum growth of the source table in bytes per push, until free space within the table is reused. */
 const MAX_BYTES_PER_PUSH = 200;
 
 let stage: Stage;
@@ -24,7 +24,7 @@ const found = (name: string) => ({
   occurrence: { location: `host-a:/${name}` },
 });
 
-/** Pushes like a sensor, with a new scan ID and Idempotency-Key for each scan. */
+/** Pushes as a sensor does, with a new scan ID and Idempotency-Key for each scan. */
 const push = (source: string, names: readonly string[], more = {}) =>
   service.call('POST', '/api/ingest', {
     key: apiKey,
@@ -57,7 +57,7 @@ it('a scan with unchanged results adds no row to any table, whatever its ID', as
   }
   const after = await tables();
   const grown = [...after].filter(([name, { rows }]) => rows !== before.get(name)?.rows).map(([name]) => name);
-  // `job_lease` gets a row when a background job is due for the first time.
+  // A row is inserted into `job_lease` when a background job is due for the first time.
   expect(grown.filter((name) => name !== 'job_lease')).toEqual([]);
   const bytes = [...after].reduce((sum, [name, size]) => sum + size.bytes - (before.get(name)?.bytes ?? 0), 0);
   expect(bytes / PUSHES).toBeLessThan(MAX_BYTES_PER_PUSH);

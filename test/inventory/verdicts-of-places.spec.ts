@@ -75,7 +75,7 @@ const certificate = (signature: string): Component[] => [
 ];
 const uses = (target: string) => ({ dependencies: [{ ref: 'PaymentCipher', dependsOn: [target] }] });
 
-/** Two hosts that report different facts under the same name, with their components and the resulting levels. */
+/** Two hosts that report different facts under the same name, with the components of both hosts and the resulting levels. */
 const TRUTHS: [
   string,
   { name: string; a: [Component[], object]; b: [Component[], object]; levels: [string, string] },
@@ -191,7 +191,7 @@ describe('an asset of another owner that a reporter also shows', () => {
 });
 
 describe('assets of the previous version', () => {
-  /** Assigns a protocol the ID that the previous version computed from name and facts: the ID of an asset without references. */
+  /** Assigns a protocol the ID that the previous version computed from the name and facts, which is the ID of an asset without references. */
   async function goBack(source: string): Promise<string> {
     await send(`${source} bare`, [tlsProtocol({ name: SUITE })]);
     const [plain] = await shown(`${source} bare`, 'TLS 1.3');

@@ -153,7 +153,7 @@ describe('data read by an older reader', () => {
     await reconcile();
     await keepWhatIsTold();
     const [begin] = await stage.sql<{ now: string }>('SELECT now()::text AS now');
-    // One source was stored by a version that records no edition. The other source received a document through the same old version.
+    // Simulates one source that was stored by a version that records no edition, and another source whose document was merged by that version.
     await stage.sql(`UPDATE inventory_source SET reading = NULL, read_merge = NULL WHERE name = 'first'`);
     await stage.sql(`UPDATE inventory_source SET merged_at = now() WHERE name = 'second'`);
     await until('all is read again', 30, isReadAgain);
@@ -164,7 +164,7 @@ describe('data read by an older reader', () => {
       [begin?.now],
     );
     expect(changed.map(({ name }) => name)).toEqual(['AES-256-GCM', 'key of first']);
-    // Both sources have the asset. The source that is read first reports the change.
+    // Both sources have reported the asset. The source that is read first reports the change.
     const told = await stage.sql<{ facts: { level0: number; why: string } }>('SELECT facts FROM told');
     expect(told.reduce((sum, { facts }) => sum + facts.level0, 0)).toBe(2);
     expect(told.map(({ facts }) => facts.why)).toEqual(told.map(() => expect.stringContaining('new version')));

@@ -45,7 +45,7 @@ async function backup(...args: string[]): Promise<string> {
   );
 }
 
-/** Opens a database session with this application name. */
+/** Opens a database session with the given application name. */
 async function connected(name: string): Promise<Client> {
   const client = new Client({ connectionString: stage.databaseUrl, application_name: name });
   await client.connect();

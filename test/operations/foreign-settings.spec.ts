@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, sign } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Settings that change the meaning of statements or the format of results. */
+/** Database settings that change the meaning of statements or the format of results. */
 const SETTINGS = {
   datestyle: "'German, DMY'",
   intervalstyle: "'iso_8601'",

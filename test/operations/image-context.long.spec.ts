@@ -10,7 +10,8 @@ import { openStage, type Stage } from '../support/stage.js';
 
 /**
  * Tests the image without a container engine. The files allowed by .dockerignore are copied to one directory. The files copied by the Dockerfile are copied to
- * another directory, where the commands of the Dockerfile build and start the service. Packages come from this checkout instead of `npm ci`.
+ * another directory, where the commands of the Dockerfile build and start the service. Packages are taken from this checkout instead of being installed by `npm
+ * ci`.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const dockerfile = readFileSync(join(ROOT, 'docker/Dockerfile'), 'utf8');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { digestOf } from '../support/signing.js';
 
-/** Target of the calls, with credentials. */
+/** Target of the calls, with the credentials to use. */
 export interface Target {
   /** URLs of the api processes, used in turn. */
   readonly urls: () => readonly string[];
@@ -12,7 +12,7 @@ export interface Target {
 
 export interface LoadResult {
   readonly answers: number;
-  /** Calls that failed or were not answered with 2xx, with their outcome. */
+  /** Outcomes of calls that failed or were not answered with 2xx. */
   readonly noticed: string[];
 }
 
@@ -67,7 +67,7 @@ interface Order {
   readonly body?: object | undefined;
 }
 
-/** Sends one call on a new connection, like clients behind a load balancer. */
+/** Sends one call on a new connection, as clients behind a load balancer do. */
 async function call(url: string, { method, key, body }: Order): Promise<{ status: number; text: string }> {
   const response = await fetch(url, {
     method,

@@ -50,7 +50,7 @@ async function pooler(mode: 'session' | 'transaction'): Promise<string> {
       'default_pool_size = 60',
     ].join('\n'),
   );
-  // pgbouncer refuses to run as root.
+  // Runs pgbouncer as the user `nobody`, because pgbouncer refuses to run as root.
   const child = spawn('pgbouncer', ['-q', '-u', 'nobody', file], { stdio: 'ignore' });
   poolers.push(child);
   return `postgresql://${username}@127.0.0.1:${port}/${database}`;

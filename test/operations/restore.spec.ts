@@ -14,8 +14,8 @@ import { createKey, digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /**
- * Combines yesterday's database with today's token, as after a restore. Follows the drill in docs/restore.md, from the backup to the auditors, who kept a
- * checkpoint that the restored database lacks.
+ * Combines yesterday's database with today's token, as after a restore. Follows the drill in docs/restore.md, from the backup to the verification by auditors,
+ * who kept a checkpoint that the restored database lacks.
  */
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 

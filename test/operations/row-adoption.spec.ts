@@ -5,7 +5,7 @@ import { login, me, newPassword } from '../auth/people.js';
 import { runToEnd, type Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Simulates a deployment upgraded from the previous version, which did not seal rows. */
+/** Simulates an upgrade from the previous version, which did not seal rows. */
 let stage: Stage;
 let service: Service;
 const password = newPassword();
@@ -16,7 +16,7 @@ beforeAll(async () => {
     `INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, 'ann@example.org', $2, '{admin}')`,
     [randomUUID(), await hash(password)],
   );
-  // The migration does the same in a database that contains data.
+  // The migration sets the same column in a database that already contains data.
   await stage.sql(`UPDATE seal_format SET rows_sealed_from = now() + interval '1 day'`);
   service = await stage.start();
 });
@@ -26,7 +26,7 @@ const signIn = async (at = service) => {
   const { status, body } = await login(at, 'ann@example.org', password);
   return { status, token: body.access_token as string };
 };
-/** Inserts a session without a seal, like the previous version or an attacker. */
+/** Inserts a session without a seal, as the previous version did and an attacker could. */
 const insertSession = async (secret: string) => {
   const id = randomUUID();
   await stage.sql(
@@ -41,7 +41,7 @@ const statusOf = async (id: string, secret: string, at: Service) => {
   return (await at.call('GET', '/api/auth/me', { headers })).status;
 };
 
-/** Inserts an SSH authority without a seal, like the previous version or an attacker. The table belongs to the second generation of sealed tables. */
+/** Inserts an SSH authority without a seal, as the previous version did and an attacker could. The table belongs to the second generation of sealed tables. */
 const insertAuthority = (name: string) => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return stage.sql(

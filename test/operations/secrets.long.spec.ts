@@ -37,7 +37,7 @@ const secrets = (present: string, previous = '') => {
   writeFileSync(files['previous'] ?? '', previous);
 };
 const codeOf = () => execFileSync('oathtool', ['--totp', '--base32', totp]).toString().trim();
-/** Replaces each process like a rolling update: the new process starts before the old process stops. */
+/** Replaces each process as a rolling update does: the new process starts before the old process stops. */
 async function roll(): Promise<void> {
   for (const [at, old] of apis.entries()) {
     apis[at] = await stage.start({ role: 'api', settings: settings() });

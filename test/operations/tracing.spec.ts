@@ -115,7 +115,7 @@ describe('traces', () => {
     };
     const before = await timed();
     collector.reacts(() => undefined);
-    // Signing takes no longer than before, with a margin for other load on the machine.
+    // Signing takes no longer than with a responsive collector, with a margin for other load on the machine.
     expect(await timed()).toBeLessThan(before * 3 + 3000);
   });
 });

@@ -63,7 +63,7 @@ async function isWaiting(since: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Repeats the call until its commit waits. Retries on a 503 for a dropped connection, and fails if a call succeeds. */
+/** Repeats the call until the commit that it triggers waits. Retries on a 503 for a dropped connection, and fails if a call succeeds. */
 async function waitingCall({ call }: Case): Promise<{ readonly answer: Promise<Answer> }> {
   for (let attempt = 1; attempt <= 20; attempt += 1) {
     const [{ at } = { at: '' }] = await asAdministrator<{ at: string }>('SELECT clock_timestamp()::text AS at');
@@ -81,7 +81,7 @@ async function waitingCall({ call }: Case): Promise<{ readonly answer: Promise<A
 
 interface Case {
   readonly call: () => Promise<Answer>;
-  /** SQL that selects the row created by the call. */
+  /** SQL query that selects the row created by the call. */
   readonly made: () => string;
 }
 

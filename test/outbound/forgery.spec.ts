@@ -4,7 +4,7 @@ import { OutboundClient, OutboundRefused } from '../../src/platform/outbound/out
 import { NameServer } from '../fakes/name-server.js';
 import { WebReceiver } from '../fakes/web-receiver.js';
 
-/** Allowed address, and a reachable address that is not allowed. */
+/** An allowed address, and a reachable address that is not allowed. */
 const GOOD = '127.0.0.1';
 const BAD = '127.0.0.2';
 

@@ -126,7 +126,7 @@ describe.concurrent('a run due while no worker was running', () => {
     await Promise.all([due(once.body.id, 630), due(skip.body.id, 615)]);
     expect(await run(once.body.id, 'RUNNING')).toMatchObject({ trigger: 'missed', missed: 10 });
     expect(await runs(once.body.id)).toHaveLength(1);
-    // 615 seconds: the last due time is 15 seconds ago, which is late but not missed.
+    // After 615 seconds, the last due time is 15 seconds ago, which is late but not missed.
     expect(await run(skip.body.id, 'RUNNING')).toMatchObject({ missed: 10 });
     const daily = await create({ cron: '0 0 * * *', missed: 'skip' });
     await due(daily.body.id, 30 * 3600);

@@ -57,7 +57,7 @@ async function announce(bytes: number | undefined, by?: string): Promise<Early |
   return { status: response.statusCode, code, retryAfter: Number(response.headers['retry-after'] ?? 0) };
 }
 
-/** Sends the whole body before it reads the response, with `Connection: close`, like Python's urllib and HTTP/1.0 proxies. */
+/** Sends the whole body before it reads the response, with `Connection: close`, as Python's urllib and HTTP/1.0 proxies do. */
 async function sendAll(bytes: number, version: string, credential: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -77,7 +77,7 @@ async function sendAll(bytes: number, version: string, credential: string): Prom
   return text(socket);
 }
 
-/** Closes all announced requests. */
+/** Closes the connections of all announced requests. */
 function leave(): void {
   for (const call of open.splice(0)) call.destroy();
 }
@@ -102,13 +102,13 @@ describe('the memory for large bodies', () => {
     expect(refused?.retryAfter).toBeGreaterThanOrEqual(1);
     expect(refused?.retryAfter).toBeLessThanOrEqual(30);
     expect((await service.call('GET', '/api/assets', { key })).status).toBe(200);
-    // Small bodies still fit, and even bodies larger than half of the memory are accepted.
+    // Small bodies still fit, and even bodies larger than half of the available memory are accepted.
     expect((await push('small')).status).toBe(200);
     const fit = Math.max(1, Math.floor(LARGE_BODY_MEMORY_BYTES / (200 * MB)));
     for (let i = 0; i < fit; i += 1) expect(await announce(200 * MB, key)).toBeUndefined();
     const behind = await announce(200 * MB, key);
     expect(behind?.status).toBe(429);
-    // Retry-After includes the time needed for the previous bodies, and is therefore longer than with unused memory.
+    // Retry-After includes the time needed for the previous bodies, and is therefore longer than when the memory is free.
     expect(behind?.retryAfter).toBeGreaterThan(10);
     expect(await announce(undefined, key)).toMatchObject({ status: 429 });
     for (const version of ['1.1', '1.0']) {

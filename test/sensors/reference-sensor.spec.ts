@@ -79,7 +79,7 @@ const found = async (more = '') => {
   );
   return rows;
 };
-/** Returns a hash of everything that a push may change, except the time when a source was last seen. */
+/** Returns a hash of all data that a push may change, except the time when a source was last seen. */
 const content = async () => {
   const [row] = await stage.sql<{ hash: string }>(
     `SELECT md5(string_agg(t, ',' ORDER BY t)) AS hash FROM (
@@ -172,14 +172,14 @@ it('a sensor delivers everything once if its connection is lost or it is killed 
   const ended = await run(big);
   expect(ended.code).toBe(0);
   expect(ended.scans.map(({ ok }) => ok)).toEqual([true, true]);
-  // The sensor sends the rest of the first scan, and a second scan with the same findings.
+  // The sensor sends the remaining batches of the first scan, and then a second scan with the same findings.
   expect(ended.scans[1]).toMatchObject({ created: 0, updated: 0 });
   const rows = await stage.sql<{ places: number; distinct: number; missed: number }>(
     `SELECT count(*)::int AS places, count(DISTINCT (location, line))::int AS distinct, sum(missed)::int AS missed FROM asset_occurrence WHERE location LIKE $1`,
     [`web1:${big}/%`],
   );
   expect(rows).toEqual([{ places: files * lines, distinct: files * lines, missed: 0 }]);
-  // Each batch of the first scan has one log entry, however often it was sent. The second scan found no changes.
+  // Each batch of the first scan has one log entry, no matter how often the batch was sent. The second scan found no changes.
   const entries = await stage.sql<{ count: number }>(
     `SELECT count(*)::int AS count FROM audit_entry WHERE action = 'inventory.ingested' AND detail->>'source' LIKE $1`,
     [`web1:${big}%`],

@@ -11,7 +11,7 @@ export interface ScannedTree {
   readonly passwords: string;
 }
 
-/** Creates files like those on a real machine with openssl, keytool and ssh-keygen, plus configuration and source code in several languages. */
+/** Uses openssl, keytool and ssh-keygen to create files like those on a real machine, and adds configuration files and source code in several languages. */
 export function makeTree(root: string): ScannedTree {
   for (const directory of ['etc/nginx', 'etc/ssh', 'etc/pki', 'home/ada/.ssh', 'src/lib'])
     mkdirSync(join(root, directory), { recursive: true });

@@ -101,8 +101,8 @@ describe('POST /api/v1/sign/batch', () => {
     const before = await fetched();
     const polls = Array.from({ length: 20 }, () => service.call('GET', `${path}?wait=4`, { key: apiKey }));
     expect((await Promise.all(polls)).map((poll) => poll.body.status)).toEqual(polls.map(() => 'PENDING'));
-    // Idle connections write their statistics within a second. Each of the 20 polls reads 200 rows only at the beginning and at the end, instead of five times
-    // a second.
+    // An idle connection reports its statistics within a second. Each of the 20 polls reads 200 rows only at the beginning and at the end, instead of five
+    // times a second.
     await sleep(2000);
     expect((await fetched()) - before).toBeLessThan(20 * 200 * 10);
   });

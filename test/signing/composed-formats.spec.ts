@@ -18,12 +18,12 @@ const ORDER = {
   content: sequence(nullValue),
 } as const;
 
-/** Reports whether the key signs the caller's digest directly. This is true for OpenPGP, whose writer only validates the content. */
+/** Reports whether the key signs the caller's digest directly, which is the case for OpenPGP, whose writer only validates the content. */
 function signsTheDigest(format: WrappedFormat): boolean {
   return format === 'openpgp' || FORMAT_WRITERS[format].toBeSigned(ORDER, new Date()) === undefined;
 }
 
-/** Formats in which callers choose so much of the signed content that the signature can be moved to another document. */
+/** Formats in which callers choose so much of the signed content that the signature can be transferred to another document. */
 const MOVABLE = ['cms', 'jws'];
 
 it('policies know for each format whether a key signs the digest of the caller or composed content', () => {

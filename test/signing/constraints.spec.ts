@@ -245,7 +245,7 @@ describe('a signing quota', () => {
     expect((await ask(key)).status).toBe(200);
     expect((await ask(key)).status).toBe(409);
     expect((await sign(service, { key: apiKey, body, headers })).status).toBe(200);
-    // A call with a new Idempotency-Key is refused from memory, without a transaction that would delay other callers.
+    // A call with a new Idempotency-Key is refused based on cached state, without a transaction that would delay other callers.
     await stage.sql(`UPDATE signing_key_usage SET used = 0 WHERE key_id = $1`, [key.id]);
     const anew = { key: apiKey, body: { ...body, digest: fresh() }, headers: { 'idempotency-key': 'anew' } };
     expect(await sign(service, anew)).toMatchObject({ status: 409, body: { code: 'key-policy.quota' } });

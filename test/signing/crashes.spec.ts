@@ -13,7 +13,7 @@ const KEYS = ['default', 'demo-rsa'] as const;
 let stage: Stage;
 let apiKey: string;
 let keys: Map<string, PublishedKey>;
-/** Two api and two worker processes, which share a database, a Redis and a token. */
+/** Two API processes and two workers, which share a database, a Redis and a token. */
 let apis: Service[];
 let workers: Service[];
 
@@ -33,7 +33,7 @@ interface Accepted {
   readonly requestId: string;
 }
 
-/** Submits a request like a client: retries with the same Idempotency-Key at alternating addresses until the request is accepted. */
+/** Submits a request as a client does: retries with the same Idempotency-Key at alternating addresses until the request is accepted. */
 async function submit(): Promise<Accepted> {
   const message = randomUUID();
   const key = KEYS[message.charCodeAt(0) % 2] as string;
@@ -93,14 +93,14 @@ async function assertAllEnded(accepted: Accepted[], seconds: number): Promise<Ro
      WHERE r.id = ANY($1) AND r.status = 'SIGNED' GROUP BY r.id HAVING count(e.id) <> 1`,
     [ids],
   );
-  // Requests signed zero times or more than once.
+  // Requests that were not signed exactly once.
   expect(signings).toEqual([]);
   return rows;
 }
 
 const countOf = (rows: Row[], status: string): number => rows.filter((row) => row.status === status).length;
 
-/** Kills a process and starts a new process with the same role, like a supervisor. */
+/** Kills a process and starts a new process with the same role, as a supervisor would. */
 async function crash(processes: Service[], role: 'api' | 'worker', which: number): Promise<void> {
   await processes[which]?.kill('SIGKILL');
   processes[which] = await stage.start({ role });
@@ -126,7 +126,7 @@ it('300 jobs while key process, worker, Redis and api are killed in turn all end
   const accepted: Accepted[] = [];
   while (!chaos.over || accepted.length < JOBS) {
     accepted.push(...(await submitMany(20)));
-    // The second half is spread over the duration of the kills.
+    // The second half of the requests is spread over the period in which processes are killed.
     await sleep(accepted.length < JOBS / 2 || chaos.over ? 0 : 100);
   }
   await monkey;

@@ -28,7 +28,7 @@ async function asked(): Promise<number> {
 
 const keyOf = (name: string) => publishedKey(certified.service, certified.apiKey, name);
 
-/** Sends a call like a Vault client, with the client's header and path. */
+/** Sends a call as a Vault client does, with the client's headers and path. */
 function vault(method: string, path: string, body?: object, token = certified.apiKey): Promise<Answer> {
   return certified.service.call(method, `/v1/transit/${path}`, { body, headers: { 'x-vault-token': token } });
 }
@@ -38,7 +38,7 @@ function bytesOf(signature: string, encoding: BufferEncoding = 'base64'): Buffer
   return Buffer.from(value, encoding);
 }
 
-/** Sends exactly these headers and bytes, plus what HTTP requires. `fetch` would add a content type. */
+/** Sends exactly these headers and bytes, plus the headers that HTTP requires. `fetch` would add a content type. */
 async function wire(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Answer> {
   const sent = request(`${certified.service.url}${path}`, { method, headers });
   sent.end(body);

@@ -80,7 +80,7 @@ it('a shutdown under steady load loses no response, and later calls are not acce
   await until('a steady load', 30, async () => outcomes.length > 40);
   const readiness = async () => (await service.call('GET', '/actuator/health/readiness')).status;
   expect(await readiness()).toBe(200);
-  // Readiness must fail before the service refuses connections.
+  // The readiness check must fail before the service refuses connections.
   const told = until('what load balancers are told', 30, async () => (await readiness()) === 503);
   expect(await service.kill('SIGTERM')).toBe('SIGTERM');
   load.over = true;

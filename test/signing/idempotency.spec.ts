@@ -45,7 +45,7 @@ describe('50 concurrent calls with one Idempotency-Key to two processes', () => 
     const digest = freshDigest();
     const order = { key: apiKey, body: { digest, async: true }, headers: withKey(randomUUID()) };
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => sign(services[i % 2] as Service, order)));
-    // A late repetition may return a request that is already signed.
+    // A repeated call that arrives late may return a request that has already been signed.
     expect(answers.filter(({ status }) => status !== 202 && status !== 200)).toEqual([]);
     const ids = new Set(answers.map(({ body }) => body.requestId));
     expect(ids.size).toBe(1);
@@ -166,7 +166,8 @@ describe('a repeated call', () => {
     await dying.kill('SIGKILL');
     await lost;
     const again = await sign(one(), order);
-    // The first process may have died before the commit or while processing the request. In the latter case, the lease must first expire.
+    // The first process may have died before the commit or while processing the request. If the first process was processing the request, the lease must expire
+    // first.
     const { body } = again.status === 200 ? again : await read(one(), apiKey, await requestIdOf(digest), 15);
     expect(body).toMatchObject({ status: 'SIGNED', digest });
     expect(await requestsFor(digest)).toBe(1);

@@ -211,7 +211,7 @@ it('a key destruction is executed once although its worker is killed, and existi
   expect((await service.call('POST', '/api/v1/verify', { key: apiKey, body: verify })).body.valid).toBe(true);
 });
 
-// The following tests run with two workers.
+// The tests below run with two workers.
 it.each<[string, (leaver: Approver) => Promise<string>]>([
   ['who scheduled it', ({ accessToken }) => Promise.resolve(accessToken)],
   ['who was shown the secret of its client', clientTokenFor],

@@ -113,7 +113,7 @@ it('a CMS signature with changed bytes is never accepted if OpenSSL rejects it',
       return false;
     }
   };
-  // The certificate and the timestamp token are verified as a whole.
+  // The certificate and the timestamp token are each verified as a whole.
   const apart = [certificate.raw, TOKEN].map((bytes) => [whole.indexOf(bytes), bytes.length] as const);
   const places = Array.from(whole.keys()).filter((at) => apart.every(([from, size]) => at < from || at >= from + size));
   const changed = places.flatMap((at) =>

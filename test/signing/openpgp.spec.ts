@@ -179,7 +179,7 @@ describe('an OpenPGP statement that was inserted into the database', () => {
   it('is not signed: the service composes the bytes to sign itself', async () => {
     const [key, other] = [await newKey(), await newKey()];
     await certify(other);
-    // The hashed part is one that the service could have composed, so that only the digest reveals the attack.
+    // The service could have composed this hashed part, so only the digest reveals the attack.
     const [{ part } = { part: Buffer.alloc(0) }] = await stage.sql<{ part: Buffer }>(
       `SELECT hashed_part AS part FROM openpgp_statement WHERE key_id = $1`,
       [other.id],
@@ -253,7 +253,7 @@ describe('the format openpgp', () => {
       changed.writeUInt8(changed.readUInt8(at + offset) ^ 0x10, at + offset);
       const signature = changed.toString('base64');
       expect((await post('/api/v1/verify', { requestId: body.requestId, signature })).body.valid).toBe(false);
-      // Without the request, the service cannot check the creation time, because it does not have the document.
+      // Without the request, the service cannot check the creation time, because the service does not have the document.
       if (offset === 31) continue;
       const alone = { digest, key: key.name, format: 'openpgp', signature };
       expect((await post('/api/v1/verify', alone)).body.valid).toBe(false);

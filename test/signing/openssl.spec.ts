@@ -33,7 +33,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-// openssl 3.0 does not support ML-DSA; test/signing/ml-dsa.spec.ts verifies it with other implementations.
+// openssl 3.0 does not support ML-DSA; test/signing/ml-dsa.spec.ts verifies ML-DSA signatures with other implementations.
 describe.each(TOKEN_KEY_TYPES)('a key of type %s', (type) => {
   const schemes = SCHEMES.filter((scheme) => scheme.startsWith(type.startsWith('ec-') ? 'ecdsa-' : 'rsa-'));
   const matrix = WAYS.flatMap((way) =>

@@ -5,12 +5,12 @@ import type { Answer, Service } from '../support/service.js';
 import { createKey, digestOf, type PublishedKey, sign, verifies } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Purposes allowed in requests, by the key's purpose. '' stands for a request without a purpose. */
+/** Purposes allowed in requests, by the key's purpose. An empty string stands for a request without a purpose. */
 const TABLE: Record<string, readonly string[]> = {
   signing: ['', 'code-signing', 'documents'],
   'code-signing': ['', 'code-signing'],
   documents: ['', 'documents'],
-  // Only requests with the format openpgp are allowed; see openpgp.spec.
+  // Only requests with the format `openpgp` are allowed; test/signing/openpgp.spec.ts covers them.
   openpgp: [],
   'ssh-login': ['ssh-login'],
   'ssh-signatures': ['ssh-signatures'],

@@ -51,7 +51,7 @@ async function send(method: string, path: string, headers: Record<string, string
   return { status: response.statusCode ?? 0, type, body: text === '' ? undefined : JSON.parse(text) };
 }
 
-/** Headers of the clients. Only their names and values are reproduced here. */
+/** Headers that the clients send, reduced to names and values. */
 const token = () => ({ 'X-Vault-Token': certified.apiKey });
 const GO = () => ({ 'User-Agent': 'Go-http-client/1.1', 'X-Vault-Request': 'true', ...token() });
 const CURL = () => ({ 'User-Agent': 'curl/8.5.0', 'Content-Type': 'application/x-www-form-urlencoded', ...token() });

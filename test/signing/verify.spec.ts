@@ -210,7 +210,7 @@ describe('a signature with swapped certificates', () => {
   const OTHER_NAMED = /the signature names a certificate other than/;
   let spki: Buffer;
   let imposed: X509Certificate;
-  /** Another onboarded certificate for the same key from the same authority. */
+  /** Another onboarded certificate, which the same authority issued for the same key. */
   let renewed: X509Certificate;
 
   const post = async (path: string, body: unknown) => {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '../..');
 const STATIC_IMPORT = /^(?:import|export)\b[^'"]*?\bfrom '([^']+)'|^import '([^']+)'/gm;
 
-/** Returns the packages that a script imports when it is loaded, directly or through other files. */
+/** Returns the packages that are imported when a script is loaded, directly or through other files. */
 function packagesOf(script: string, seen = new Set<string>()): string[] {
   if (seen.has(script)) return [];
   seen.add(script);

@@ -15,7 +15,7 @@ it('every console page is served at its URL, even when opened or reloaded there'
   expect(served.filter((page) => page !== '' && !sections.includes(page))).toEqual([]);
 });
 
-/** Functions that call an operation. If the service requires step-up, they prompt the user to authenticate, and then retry the call themselves. */
+/** Functions that call an operation. If the service requires step-up, these functions prompt the user to authenticate, and then retry the call themselves. */
 const ASKING = ['useAction', 'guarded'];
 
 it('the console asks for step-up wherever it calls an operation that requires it', () => {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/platform/config/settings.js';
 import { has } from '../support/peers.js';
 
-/** Checks of compose, Kubernetes and systemd files that need no container engine. */
+/** Checks of the compose, Kubernetes and systemd files. These checks need no container engine. */
 const ROOT = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const files = ['deploy', 'docker'].flatMap((folder) =>

@@ -47,7 +47,7 @@ describe('docs/errors.md', () => {
 
   it.each(rows.map((row) => [row.code, row] as const))('%s has its status and a remedy', (code, row) => {
     const kinds = used.filter((item) => item.code === code).map(({ kind }) => STATUS[kind] ?? kind);
-    // `internal` is the only code whose status differs from the status of its kind.
+    // `internal` is the only code whose HTTP status differs from the status of its kind of Problem.
     const statuses = code === 'internal' ? ['500'] : kinds;
     expect(row.statuses).toEqual(expect.arrayContaining(statuses));
     expect(row.texts).toHaveLength(3);

@@ -76,7 +76,7 @@ function copiesFrom(statement: string): string[] {
   return source === undefined ? [] : [source];
 }
 
-/** Returns the faults of a statement that processes many rows or cannot be analysed. */
+/** Returns the faults of a statement, for example that the statement processes many rows or cannot be analysed. */
 function workFaults(one: string, isFree: (table: string) => boolean, isOneTransaction: boolean): (string | false)[] {
   return [
     copiesFrom(one).some((source) => !isFree(source)) && `copies rows in one statement: do it by a job: ${one}`,

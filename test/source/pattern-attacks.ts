@@ -6,16 +6,16 @@ const CANDIDATES = [
   ...Array.from('bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789\r\u00a0'),
   '\u{1f510}',
 ];
-/** Sets that are always included, whatever sets the pattern has, because they delimit words and white space. */
+/** Character sets that are always included, regardless of the pattern, because they delimit words and white space. */
 const ALWAYS = ['\\w', '\\s'];
 const MAX_VARIANTS = 5;
-/** Indexes into a list of strings, which begins with characters contained in most sets: the first two strings and the last string. */
+/** Indexes of the first two strings and the last string in a list that begins with the characters contained in most sets. */
 const VARIANTS = [0, 1, -1];
 const MAX_PUMPS = 160;
 const MAX_NEIGHBOURS = 6;
 /** Suffixes that make a string match or fail to match at the end. */
 const ENDS = ['', '\u0001', 'a\n!'];
-/** Text before the repeated part. It prevents start anchors from matching. */
+/** Text before the repeated part, which prevents start anchors from matching. */
 const ELSEWHERE = '\u0001';
 
 type SetNode = AST.CharacterClass | AST.CharacterSet | AST.ExpressionCharacterClass;

@@ -4,7 +4,7 @@ import type { ProductPattern } from './product-patterns.js';
 
 const LARGE = 16 * 1024;
 const SMALL = LARGE / 4;
-/** Time that a linear pattern never exceeds for the large text. A quadratic pattern takes ten times as long. */
+/** Time in milliseconds that a linear pattern never exceeds for the large text. A quadratic pattern takes ten times as long. */
 const CHEAP_MS = 2;
 /** Time limit for matching any pattern against 16 kB of external text. */
 const MAX_MS = 40;
@@ -13,7 +13,7 @@ const MAX_GROWTH = 9;
 /** Total time limit for all attacks on a pattern. If the limit is exceeded, the current attack is considered endless. */
 const DEADLINE_MS = 4000;
 const TRIES = 5;
-/** Number of runs that must all find the pattern costly, because a busy machine can slow down all tries of one run. */
+/** Number of runs that must all find the pattern costly, because a busy machine can slow down all attempts of one run. */
 const RUNS = 3;
 
 interface Costly {
@@ -49,8 +49,8 @@ const RUN = new Script(`
 `);
 
 /**
- * Returns what is wrong with a pattern: super-linear time for 16 kB of text, or too much time. Returns undefined if nothing is wrong. The minimum of several
- * measurements counts, so that other load on the machine does not matter.
+ * Returns a description of the fault in a pattern, which takes super-linear time or too much time for 16 kB of text, or undefined if there is none. The minimum
+ * of several measurements counts, so that other load on the machine does not matter.
  */
 export function costOf({ pattern, isRepeated }: ProductPattern, deadlineMs = DEADLINE_MS): string | undefined {
   const repeated = isRepeated ? new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`) : pattern;

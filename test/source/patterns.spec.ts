@@ -8,7 +8,7 @@ const { literals, made } = patternsOfSources();
 const like = (...patterns: RegExp[]): ProductPattern[] =>
   patterns.map((pattern) => ({ pattern, isRepeated: pattern.global, place: 'made' }));
 
-/** Sample patterns for each place that builds a pattern from text. New places must be added here. */
+/** Sample patterns for each place where code builds a pattern from text. New places must be added here. */
 const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
   'src/auth/credentials/callers/cookies.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
     like(/(?:^|;\s*)__Host-sealwright_refresh=([\w.-]+)/),

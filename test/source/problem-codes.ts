@@ -98,7 +98,7 @@ const HELPERS = new Map<string, { readonly place: number; readonly kind: string;
 function ofHelpers(node: ts.Node, file: string): UsedCode[] {
   if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return [];
   const [resource] = node.arguments ?? [];
-  // Other functions of this name take a sentence or a pointer instead.
+  // Other functions with this name take a sentence or a pointer instead of a resource.
   if (node.expression.getText() === 'missing' && resource !== undefined && ts.isStringLiteral(resource))
     return /^[a-z-]+$/.test(resource.text) ? [{ code: `${resource.text}.missing`, kind: 'missing', file }] : [];
   const helper = HELPERS.get(node.expression.getText());

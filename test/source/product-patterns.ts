@@ -15,7 +15,7 @@ export type MadePattern = string;
 
 const LITERAL = ts.SyntaxKind.RegularExpressionLiteral;
 
-/** Returns every pattern literal of the product, and every place that builds a pattern from text. */
+/** Returns every regular expression literal in the product, and every place where code builds a pattern from text. */
 export function patternsOfSources(): { literals: ProductPattern[]; made: MadePattern[] } {
   const literals: ProductPattern[] = [];
   const made: MadePattern[] = [];

@@ -8,7 +8,7 @@ import { placeOf, productSources, ROOT, walk } from './product-sources.js';
 const ID_AS_TEXT = String.raw`(?:\b(?:\w+_)?id"?\s*::\s*(?:text|varchar)\b|\bCAST\(\s*[\w."]*\b(?:\w+_)?id"?\s+AS\s+(?:text|varchar)\s*\))`;
 const COMPARED = String.raw`(?:=|<|>|!=|~|\^@|(?:NOT\s+)?(?:IN|I?LIKE)\b)`;
 
-/** Constructs forbidden in the service's statements, with the reason. */
+/** Constructs that are forbidden in the service's statements, each with the reason. */
 const RULES: readonly {
   readonly name: string;
   readonly pattern: RegExp;
@@ -100,7 +100,7 @@ describe('no SQL statement of the service contains', () => {
   });
 });
 
-/** Statements that may read a whole growing table. The check `plans` verifies that every exception is needed. */
+/** Statements that are allowed to read a whole growing table. The check `plans` verifies that every exception is needed. */
 const READS_ALL = JSON.parse(readFileSync(join(ROOT, 'scripts/lib/plans/statements-that-read-all.json'), 'utf8')) as {
   readonly file: string;
   readonly holds: string;

@@ -30,7 +30,7 @@ interface Asked {
   readonly renewal?: boolean;
 }
 
-/** Returns the row of a requested certificate, which policies evaluate at the request and before the signature. */
+/** Returns the row of a requested certificate. Policies evaluate this row when the certificate is requested and before the certificate is signed. */
 function rowOf({ claims, principals = ['deploy'], renewal = false }: Asked) {
   const identity = claims as VerifiedIdentity['claims'] | undefined;
   const verified = { id: 'run', trust: TRUST, tokenSha256: '', keyThumbprint: '' };

@@ -76,7 +76,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
     });
 
     it('are not rotated by a policy; an alert and the policy state the reason', async () => {
-      // Only the custody prevents the rotation: the key is old, and the file looks usable.
+      // Only the custody prevents the rotation, because the key is old and the file looks usable.
       await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
       await stage.sql('UPDATE ssh_key_location SET passphrase = false WHERE key_id = $1', [admin.id]);
       const { id } = await field.ask('POST', '/v1/rotation-policies', { name: 'Once a year', maxAgeDays: 365 });
@@ -97,7 +97,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
           detail: expect.stringContaining('of eve'),
         },
       ]);
-      // A second check does not report the key again.
+      // The second check does not report the key again.
       await stage.sql('UPDATE ssh_rotation_policy SET due_at = now() WHERE id = $1', [id]);
       await until('another look', 20, async () => {
         const [row] = await stage.sql<{ later: boolean }>(

@@ -53,7 +53,7 @@ describe.runIf(canRunSshd())('the policy of a team', () => {
       await stage.sql(`UPDATE ssh_key SET ${change} WHERE id = $1`, [id]);
       await age(id, 500);
     }
-    // The policy checks the oldest keys first, so it has checked all of them when it rotates this key.
+    // The policy checks the oldest keys first, so the forged keys have already been checked when this key is rotated.
     await age(held.id, 400);
     const policy = { name: 'Once a year', maxAgeDays: 365, keyOwner: 'team', mostPerHour: 1, overlapSeconds: 1 };
     const { id } = await field.ask('POST', '/v1/rotation-policies', policy);

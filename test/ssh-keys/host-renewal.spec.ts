@@ -63,7 +63,7 @@ describe.runIf(canRunSshd())('a host certificate', () => {
   const issue = (more: object = {}, key?: string) =>
     field.ask('POST', `/v1/ssh-ca/${authorityId}/certificates`, order(more, key));
 
-  /** Sends a host's renewal call with its current certificate, signed by ssh-keygen. */
+  /** Sends a renewal call as a host does, with the current certificate and a signature created by ssh-keygen. */
   async function renew(certificate: string, key = hostKey) {
     const signedAt = new Date();
     const blob = readCertificateLine(certificate)?.blob ?? Buffer.alloc(0);
@@ -196,7 +196,7 @@ describe.runIf(canRunSshd())('a host certificate', () => {
     expect(renewed.status).toBe(201);
     await revoke('keyId', 'gone');
     assertProblem(await renew(line.certificate), forbidden('ssh-renewal.revoked'));
-    // Signs a certificate with another key in the name of the authority. ssh-keygen does not check what it signs.
+    // Signs a certificate with another key in the name of the authority. ssh-keygen does not check that the key belongs to the authority.
     const file = join(field.directory, 'forged');
     writeFileSync(`${file}.pub`, `${sshd.hostKey('ed25519')}\n`);
     execFileSync('ssh-keygen', [

@@ -36,7 +36,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
     at.sshd.inside('chown', `${user}:${user}`, `/home/${user}/.ssh/${name}`);
     return file;
   }
-  /** Lists all files of a directory with mode, inode and size. */
+  /** Returns all files in a directory with their modes, inodes and sizes. */
   const everythingOf = (user: string) =>
     readdirSync(sshOf(user))
       .sort()

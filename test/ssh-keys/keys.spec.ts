@@ -223,7 +223,7 @@ describe('keys found by a scan', () => {
 it('findings that do not match the rules are detected by reconciliation, and repaired', async () => {
   const weak = keygen('rsa', '2048');
   const { body } = await call('POST', '/v1/keys', { publicKey: weak.line, owner: 'ann' });
-  // The daily run of the service would otherwise repair the findings before the command does.
+  // Marks the daily run as done, because the daily run would otherwise repair the findings before the command does.
   await stage.sql(
     `INSERT INTO job_lease (name, lease_until, last_success_at) VALUES ('reconcile-findings', now(), now())
      ON CONFLICT (name) DO UPDATE SET last_success_at = now()`,

@@ -62,7 +62,7 @@ describe.runIf(canRunSshd())('a worker killed during a rotation', () => {
       `SELECT outcome, count(*)::int FROM ssh_rotation_step GROUP BY 1`,
     );
     const of = (name: string) => steps.find(({ outcome }) => outcome === name)?.count ?? 0;
-    // Steps that were killed stay STARTED; their repetitions are DONE.
+    // Steps that were interrupted by a kill stay STARTED, and the repeated steps are DONE.
     expect(of('DONE')).toBeGreaterThanOrEqual(STEPS.length * STEPS.length);
     expect(of('FAILED')).toBe(0);
   });

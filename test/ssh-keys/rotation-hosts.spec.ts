@@ -54,7 +54,10 @@ describe.runIf(canRunSshd())('a host required by a rotation', () => {
     onTestFinished(letGo);
     return letGo;
   }
-  /** Waits until a session that locks a host is blocked. Sessions that lock no host, such as a session that reports an earlier rotation, may be blocked too. */
+  /**
+   * Waits until a session that locks a host is blocked. Sessions that do not lock a host, such as a session that reports an earlier rotation, may also be
+   * blocked.
+   */
   const someoneWaitsWithHost = () =>
     until('somebody to wait who has a host', 10, async () => {
       const waiting = await stage.sql(

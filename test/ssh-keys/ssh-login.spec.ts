@@ -88,7 +88,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
     expect(text.replaceAll(/\s+/g, ' ')).toContain('force-command true source-address 127.0.0.1');
     expect(text).toContain('using ecdsa-sha2-nistp384');
-    // A forced command alone would leave forwarding enabled, so a rule without extensions grants none.
+    // A forced command alone would leave forwarding enabled, so a rule that specifies no extensions grants no extensions.
     expect(text).toContain('Extensions: (none)');
     expect(await logIn(at, file)).toBe('accepted');
     expect(at.sshd.log()).toContain(GITHUB.sub);
@@ -149,7 +149,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     const ended = await sealwright(['ssh', 'login', '--key', key.file], { env: as(ann) });
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/-cert\.pub for deploy until /) });
     expect(await logIn(at, key.file)).toBe('accepted');
-    // People get a terminal unless the rule excludes the extension, in which case the command reports the missing terminal.
+    // A person gets a terminal unless the rule excludes the extension, in which case the command reports that there is no terminal.
     expect(ended.err).not.toContain('no terminal');
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${key.file}-cert.pub`], { encoding: 'utf8' });
     expect(text).toMatch(/Extensions: \n\s+permit-pty\n/);

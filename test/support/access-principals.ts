@@ -17,7 +17,7 @@ export interface Principals {
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 /** Scopes available to API keys, which cannot vote. */
 export const KEY_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((scope) => scope !== 'approvals:approve');
-/** Clock offset of the later process, which exceeds the validity of a step-up. */
+/** Clock offset of the later process, which is greater than the period for which a step-up is valid. */
 const LATER_MS = 10 * 60_000;
 
 /** Starts an api process whose clock is ahead, so that every sign-in is too old for step-up. */
@@ -61,7 +61,7 @@ export function principalsOf({ nobody, people, programs }: Principals, groups: r
 interface PersonPlace {
   readonly service: Service;
   readonly isStale: boolean;
-  /** Process that the people call. */
+  /** Process to which the people send their calls. */
   readonly at: Service;
 }
 

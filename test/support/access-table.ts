@@ -5,7 +5,7 @@ import { type Operation, operationsOf } from './api-document.js';
 import { isForeign } from './foreign-errors.js';
 import type { Answer, Service } from './service.js';
 
-/** Outcome of a call: admitted, or refused because a credential, a person, a scope or a recent sign-in is missing. */
+/** Outcome of a call: admitted, or refused because the caller has no credential, is not a person, or lacks a scope or a recent sign-in. */
 export type Verdict = 'admitted' | 'credential' | 'person' | 'scope' | 'step-up';
 
 interface PrincipalBase {

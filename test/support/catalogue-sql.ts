@@ -3,9 +3,9 @@ import type { DataSource, QueryRunner } from 'typeorm';
 /** Runs the catalogue check with the service's code. */
 export interface CatalogueReader {
   findings(): Promise<string[]>;
-  /** Returns the findings after a change, which is then undone. */
+  /** Makes a change, returns the findings, and reverts the change. */
   findingsAfter(ddl: string): Promise<string[]>;
-  /** Reports whether a vote is refused after a change, which is then undone. */
+  /** Makes a change, reports whether a vote is refused, and reverts the change. */
   isRefusedAfter(ddl: string): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ const PROBE = join(import.meta.dirname, '../fakes/event-loop-probe.mjs');
 
 interface Delays {
   readonly round: number;
-  /** Uninterrupted busy time of the event loop, in milliseconds of CPU. */
+  /** Time for which the event loop was busy without interruption, in milliseconds of CPU time. */
   readonly p99: number;
   readonly max: number;
 }

@@ -29,7 +29,7 @@ interface Known {
   readonly made: Map<string, string>;
 }
 
-/** Members that replace or omit members of the examples: IDs of existing resources, and mutually exclusive members. */
+/** Members that override the examples' members, for example with IDs of existing resources, or with `undefined` where members are mutually exclusive. */
 const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   createApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
   changeApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),

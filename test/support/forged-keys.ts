@@ -3,9 +3,9 @@ import { readPublicKeyLine } from '../../src/formats/ssh/public-key.js';
 import { wireString, wireUint32 } from '../../src/formats/ssh/wire.js';
 
 /**
- * Forges a private key file (OpenSSH's PROTOCOL.key) from the public half only. With `isProtected`, its header names a cipher followed by random bytes, which
- * ssh-keygen takes for a key with a passphrase. Otherwise, the file is a complete Ed25519 key with the private half of another key, and ssh-keygen still prints
- * the public half.
+ * Forges a private key file (OpenSSH's PROTOCOL.key) from the public half only. With `isProtected`, the file's header names a cipher and random bytes follow,
+ * which ssh-keygen takes for a key with a passphrase. Otherwise, the file is a complete Ed25519 key with the private half of another key, and ssh-keygen still
+ * prints the public half.
  */
 export function forgedPrivateKey(publicKey: string, isProtected: boolean): string {
   const blob = readPublicKeyLine(publicKey)?.blob ?? Buffer.alloc(0);

@@ -18,7 +18,7 @@ import { Problem } from '../../src/platform/errors/problem.js';
 /** A private SoftHSM token. `environment` must be set in the process that starts the key process; see `useToken`. */
 export interface TestToken {
   readonly directory: string;
-  /** SoftHSM's token directory; moving it removes the token. */
+  /** SoftHSM's token directory; moving the directory removes the token. */
   readonly tokens: string;
   readonly label: string;
   readonly pinFile: string;

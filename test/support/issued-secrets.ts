@@ -7,7 +7,7 @@ import { Client } from 'pg';
  * database. Without SW_TEST_EVIDENCE (when single files run), nothing is collected.
  */
 const DIRECTORY = process.env['SW_TEST_EVIDENCE'];
-/** Matches our own secrets by their prefix, and JWTs by their three base64url parts. */
+/** Matches the service's own secrets by their prefix, and JWTs by their three base64url parts. */
 const ISSUED = /\bsw_[A-Za-z0-9]+_[A-Za-z0-9]{20,}|(?<![\w-])eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/g;
 /** Matches secrets chosen by callers, and secrets returned once in a named member. */
 const NAMED = /"(?:password|currentPassword|clientSecret|client_secret|secret)":"([\w./+=-]{12,})"/g;
@@ -45,7 +45,7 @@ export async function keepDatabase(url: string): Promise<void> {
         appendFileSync(join(DIRECTORY, `database-${name}-${table}`), rows.map(({ row }) => `${row}\n`).join(''));
     }
   } catch {
-    // A test stopped the server or removed the database.
+    // The error is expected if a test has stopped the server or dropped the database.
   } finally {
     await client.end().catch(() => undefined);
   }

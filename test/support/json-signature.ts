@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask } from './authority.js';
 
-/** Independent program that computes the signed text of JSF 0.82: canonical JSON without the signature value. */
+/** Independent program that computes the data to be signed according to JSF 0.82: canonical JSON without the signature value. */
 const CANONICAL = `
 import base64, json, sys
 document = json.load(open(sys.argv[1], encoding='utf-8'))

@@ -9,8 +9,8 @@ interface Kept {
 }
 
 /**
- * Runs single statements, each in a clean session. Connections are reused, because opening one costs more than thirty times as much as a short statement, and
- * tests poll.
+ * Runs single statements, each in a clean session. Connections are reused, because tests poll, and opening a connection takes more than thirty times as long as
+ * a short statement.
  */
 export class KeptConnections {
   private readonly idle: Kept[] = [];

@@ -36,7 +36,7 @@ export class Openssl {
     return stdout.trim() === 'Verified OK';
   }
 
-  /** Writes a file to be signed and returns its path. */
+  /** Writes a file to be signed and returns the file's path. */
   keep(name: string, content: string | Buffer): string {
     const file = join(this.directory, name);
     writeFileSync(file, content);

@@ -17,7 +17,7 @@ export function isRunning(pid: number): boolean {
   return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
 }
 
-/** Kills the key process with SIGKILL. Returns false if there was none. */
+/** Kills the key process with SIGKILL. Returns false if there was no key process. */
 export function killKeyProcess(service: Service): boolean {
   const [pid] = keyProcessesOf(service);
   if (pid === undefined) return false;

@@ -52,7 +52,7 @@ export class SshFleet {
     return items.find((alert: { subject: { id: string } }) => alert.subject.id === subject);
   }
 
-  /** Starts an sshd that the service logs in to as root, with its host key pinned. */
+  /** Starts an sshd with a pinned host key, to which the service logs in as root. */
   async addHost(options: SshdOptions = {}, record: Record<string, unknown> = {}): Promise<ManagedHost> {
     const sshd = await startSshd(options);
     sshd.authorize('root', this.login.publicKey);
@@ -102,7 +102,7 @@ export class SshFleet {
     return (await this.ask('GET', `/v1/rotations/${id}/targets?limit=200`)).items;
   }
 
-  /** Returns the private key of the current successor of `keyId`, or undefined if the service does not release it. */
+  /** Returns the private key of the current successor of `keyId`, or undefined if the service does not release the key. */
   async released(keyId: string): Promise<{ id: string; privateKey: string } | undefined> {
     const answer = await this.call('POST', `/v1/keys/${keyId}/private-key`).catch(() => undefined);
     return answer?.status === 200 ? answer.body : undefined;

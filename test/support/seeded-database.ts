@@ -17,7 +17,7 @@ export interface SeededCopy {
 }
 
 /**
- * Copies the data of the demo seed to a stage. Only the first stage of a run is seeded, by `seed`, which works in the given directory and returns a separate
+ * Copies the demo seed's data to a stage. Only the first stage of a run is seeded, by `seed`, which works in the given directory and returns a separate
  * database and token.
  *
  * @returns the directory in which `seed` worked

@@ -49,7 +49,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Starts the built service and waits until it is ready. Throws an error with its output if it does not start. */
+/** Starts the built service and waits until it is ready. Throws an error that contains the service's output if the service does not start. */
 export async function startService(settings: Record<string, string>, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all';
   const env = { ...process.env, ...RECORDED, ...settings, ...options.settings, SVC_ROLE: role };
@@ -74,7 +74,7 @@ export async function startService(settings: Record<string, string>, options: Se
   };
 }
 
-/** Runs a command of the built CLI and returns its output. */
+/** Runs a command of the built CLI and returns the command's output. */
 export async function runToEnd(
   args: string[],
   settings: Record<string, string>,

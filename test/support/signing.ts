@@ -52,7 +52,7 @@ export function verifies(message: string | Buffer, { publicKey }: PublishedKey, 
   return verify('sha256', Buffer.from(message), createPublicKey(publicKey), signature);
 }
 
-/** Factor for the timeouts of tests, which run in parallel on busy machines. */
+/** Factor by which test time-outs are multiplied, because tests run in parallel on busy machines. */
 export const TIMEOUT_FACTOR = 3;
 
 /** Polls until `check` returns something other than undefined or false. Throws after `seconds` times TIMEOUT_FACTOR. */

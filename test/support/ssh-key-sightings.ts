@@ -3,7 +3,7 @@ import type { FoundSshKey, SshKeysFound } from '../../src/platform/queue/inbox-m
 import { until } from './signing.js';
 import type { Stage } from './stage.js';
 
-/** Sends keys to the inbox like a scan, and waits until a worker has processed them. */
+/** Sends keys to the inbox as a scan does, and waits until a worker has processed the keys. */
 export async function handOverKeys(stage: Stage, found: SshKeysFound): Promise<void> {
   const id = randomUUID();
   await stage.sql(`INSERT INTO handover (id, topic, body) VALUES ($1, 'ssh-keys.found', $2)`, [id, found]);
@@ -11,7 +11,7 @@ export async function handOverKeys(stage: Stage, found: SshKeysFound): Promise<v
   await until('the keys to be taken', 20, isTaken);
 }
 
-/** Completes a found key with defaults. */
+/** Fills in the missing members of a found key with defaults. */
 export function foundKey(part: Partial<FoundSshKey> & Pick<FoundSshKey, 'fingerprint' | 'account'>): FoundSshKey {
   return {
     kind: 'authorized-key',

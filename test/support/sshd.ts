@@ -22,9 +22,9 @@ const FIRST_UID = 21_000;
 export type HostKeyKind = 'ed25519' | 'rsa' | 'ecdsa';
 
 export interface SshdOptions {
-  /** Loopback address of the sshd; each address represents another machine. Default: the next free address of 127.20.0.0/16. */
+  /** Loopback address of the sshd. Each address represents a different machine. Default: the next free address of 127.20.0.0/16. */
   readonly address?: string;
-  /** Login names besides root. Each has a home directory. */
+  /** Login names besides root. Each user has a home directory. */
   readonly users?: readonly string[];
   readonly hostKeys?: readonly HostKeyKind[];
   /** First lines of sshd_config; sshd uses the first value of an option. */

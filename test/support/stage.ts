@@ -18,7 +18,7 @@ import { type Service, type ServiceOptions, runToEnd, startService } from './ser
 /** File with the keys and passwords of the demo seed. */
 const DEMO = 'demo.env';
 
-/** Environment of a test file: a separate database, token and Redis, and the services started on them. */
+/** The environment of a test file: a separate database, token and Redis, and the services that use them. */
 export interface Stage {
   readonly settings: Record<string, string>;
   readonly token: TestToken;
@@ -121,7 +121,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       client.disconnect();
     },
     seed: async () => {
-      // The template cannot be used if a service may already have written to these stores, or on a private server.
+      // The template cannot be used on a private server, or if a service may already have written to these stores.
       if (services.length > 0 || postgres !== undefined) return seed(directory, settings);
       return facts(await copySeeded({ adminUrl: adminUrl(), databaseUrl, token }, seedTemplate));
     },

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { type PrivatePostgres, startPostgres } from '../../scripts/lib/postgres.mjs';
 
-/** Starts a hot standby of a running server from a base backup in `dir`. The standby uses no replication slot, and no commit waits for it. */
+/** Starts a hot standby of a running server from a base backup in `dir`. The standby uses no replication slot, and commits do not wait for the standby. */
 export async function startStandby(primary: PrivatePostgres, dir: string): Promise<PrivatePostgres> {
   const backup = new Client({ connectionString: primary.adminUrl });
   await backup.connect();
   await backup.query(`SELECT pg_backup_start('standby', true)`);
-  // Files may disappear during the copy because of concurrent changes, which are in the write-ahead log.
+  // Files may disappear during the copy because of concurrent changes, which the standby later replays from the write-ahead log.
   execFileSync('sh', ['-c', 'cp -a "$1" "$2" || true', 'sh', primary.directory, dir], { stdio: 'ignore' });
   const { rows } = await backup.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
   await backup.end();

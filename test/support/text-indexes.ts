@@ -1,6 +1,6 @@
 /**
- * BOUNDED lists every indexed text or binary column by the reason why its length is bounded. A B-tree or GIN entry takes at most 2,704 bytes, so an unbounded
- * column would make an INSERT of a long value fail. Lengths are those of the DTOs, in UTF-16 units of up to three bytes.
+ * BOUNDED lists all indexed text and binary columns, grouped by the reason why the column's length is bounded. A B-tree or GIN entry takes at most 2,704 bytes,
+ * so an unbounded column would make an INSERT of a long value fail. The maximum lengths are those in the DTOs, in UTF-16 code units of up to three bytes each.
  */
 export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
   'a digest, random text, or identifier that the service makes': [

@@ -11,7 +11,7 @@ const EPOCHS_APART = 2_208_988_800;
 /** Seconds in an NTP era, after which the counter restarts at zero. */
 const ERA = 2 ** 32;
 
-/** Starts an NTP server whose clock is off by `offBy` milliseconds. */
+/** Starts an NTP server whose clock is `offBy` milliseconds ahead, or behind if `offBy` is negative. */
 export async function timeServer(offBy: number): Promise<TimeServer> {
   const socket = createSocket('udp4');
   socket.on('message', (request, { port, address }) => {

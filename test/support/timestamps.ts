@@ -9,7 +9,7 @@ import type { Answer, Service } from './service.js';
 
 export const TIMESTAMP_QUERY = 'application/timestamp-query';
 
-/** Uses `openssl ts` as a client of the service. Files are in the authority's directory. */
+/** A timestamp client that uses `openssl ts` to create queries and verify replies. Files are in the authority's directory. */
 export class TimestampClient {
   constructor(
     private readonly service: Service,
@@ -45,7 +45,7 @@ export class TimestampClient {
     return { status: Number(status.split(' ')[0]), reply: readFileSync(out) };
   }
 
-  /** Shows a reply with `openssl ts -reply -text`. */
+  /** Returns the text that `openssl ts -reply -text` prints for a reply. */
   text(reply: Buffer): string {
     return ask('openssl', ['ts', '-reply', '-in', this.authority.keep('shown.tsr', reply), '-text']).text;
   }

@@ -31,7 +31,7 @@ interface Call {
   readonly address?: string;
 }
 
-/** Sends a call with a custom Host header, like a page whose name resolves to this machine. */
+/** Sends a call with a custom Host header, like a web page whose host name resolves to this machine. */
 function callAs(host: string, service: Service, { method = 'GET', path = '/api/auth/me', body, address }: Call = {}) {
   return new Promise<{ status: number; code: string }>((resolve, reject) => {
     const headers = { host, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };

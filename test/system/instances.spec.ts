@@ -34,7 +34,7 @@ async function ask(url: string): Promise<Asked | undefined> {
   return { status: response.status, body: isJson ? JSON.parse(text) : text };
 }
 
-/** Returns the names of our own metrics in a scrape, excluding the metrics of Node.js. */
+/** Returns the names of the service's own metrics in a scrape, excluding the metrics of Node.js. */
 function namesIn(scrape: string): string[] {
   const names = [...scrape.matchAll(/^# HELP sealwright_(\w+) /gm)].map(([, name = '']) => name);
   return names.filter((name) => !/^(?:process|nodejs)_/.test(name)).toSorted();
@@ -51,7 +51,7 @@ function documentedMetrics(): string[] {
 const health = async () => (await service.call('GET', '/actuator/health', { key: apiKey })).body;
 const component = async (name: string) => (await health()).components[name];
 
-/** Makes the database read-only for all new connections of the service, like a standby or a full managed database. */
+/** Makes the database read-only for all new connections of the service, as on a standby or on a managed database whose disk is full. */
 async function readOnly(isOn: boolean): Promise<void> {
   const name = new URL(stage.databaseUrl).pathname.slice(1);
   const set = isOn ? 'SET default_transaction_read_only = on' : 'RESET default_transaction_read_only';
@@ -153,7 +153,7 @@ it('a full Redis is DOWN with the reason, and all work still completes', async (
   const began = performance.now();
   const { body } = await service.call('GET', `${headers.get('location')}?wait=20`, { key: apiKey });
   expect(body.status).toBe('SIGNED');
-  // The request is found by the 250 ms polling that replaces notifications, not by the slower sweep for lost requests.
+  // The request is found by polling every 250 ms, which replaces notifications, and not by the slower sweep for lost requests.
   expect(performance.now() - began).toBeLessThan(3000);
   await redis.config('SET', 'maxmemory', '0');
   redis.disconnect();

@@ -51,7 +51,7 @@ const newUploadedIssuer = (name: string) => {
   return trustIssuer({ service, key }, { name, issuer: `https://${randomUUID()}.example.com`, jwks });
 };
 
-/** Lists whose items have names, with a function that creates an item. */
+/** Lists whose items have names, each with a function that creates an item. */
 const NAMED: [path: string, create: (name: string) => Promise<Item>][] = [
   [
     '/api/settings/api-keys',

@@ -37,7 +37,7 @@ it('a timestamp query reports that no authority is set up', async () => {
   expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*not configured[\s\S]*Failure info: .*system/i);
 });
 
-// P-256 is tested below.
+// P-256 is tested separately below.
 describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s', (type) => {
   let client: TimestampClient;
 
@@ -63,7 +63,7 @@ describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s
     const text = client.text(reply);
     expect(text).toMatch(/Status: Granted\./);
     expect(text).toMatch(/Accuracy: 0x02 seconds/);
-    // The time has no fraction: some verifiers read only three digits of a fraction, and DER does not allow trailing zeros.
+    // The time has no fraction, because some verifiers read only three digits of a fraction and DER does not allow trailing zeros.
     expect(text).toMatch(/Time stamp: \w+ +\d+ \d\d:\d\d:\d\d \d{4} GMT/);
     const flipped = Buffer.from(reply);
     flipped.writeUInt8(flipped.readUInt8(flipped.length - 1) ^ 1, flipped.length - 1);
@@ -92,7 +92,7 @@ describe('a timestamp query answered with HTTP 200 and a protocol status', () =>
     query.writeUInt8(2, query.indexOf(Buffer.from('020101', 'hex')) + 2);
     return query;
   };
-  /** Returns a query with an extension, for which no token may be issued. */
+  /** Returns a query with an extension. No token may be issued for such a query. */
   const withExtension = (): Buffer => {
     const query = client.query(file, ['-sha256', '-no_nonce']);
     const extensions = Buffer.from('a00e300c06032a0304040530030101ff', 'hex');

@@ -33,7 +33,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** Creates a timestamp authority that uses openssl, with a certificate issued by `of`. */
+/** Creates a timestamp authority that uses openssl and has a certificate issued by `of`. */
 function opensslAuthority(of: Authority, name: string, { extensions = EKU, days = '30' } = {}) {
   const at = (file: string) => join(of.directory, `${name}.${file}`);
   execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', at('key')]);
@@ -92,7 +92,7 @@ it('with lying authorities and a good one, the token of the good one is used and
   const honest = opensslAuthority(authority, 'honest');
   const foreign = opensslAuthority(stranger, 'foreign');
   const expired = opensslAuthority(authority, 'expired', { days: '0' });
-  /** Flips a bit of the nonce, so that the response belongs to another query. `otherImprint` does the same with the message imprint. */
+  /** Flips a bit of the nonce, so that the response belongs to another query. `otherImprint` flips a bit of the message imprint instead. */
   const otherNonce = (query: Buffer) => {
     const at = query.indexOf(Buffer.from('0210', 'hex'));
     query.writeUInt8(query.readUInt8(at + 9) ^ 1, at + 9);

@@ -5,7 +5,7 @@ import { GUARDED_KEY } from '../intents.js';
 import { isRejected, THRESHOLD } from '../people.js';
 import type { Check, Finding } from './finding.js';
 
-/** Invariant 9: every digest signed with the guarded key was approved in time by enough different eligible people. */
+/** Invariant 9: every digest that was signed with the guarded key had been approved in time by the required number of different eligible people. */
 export const trulyApproved: Check = (evidence): Finding => {
   const { rows, approvals, entries, members, wrongVotes } = evidence;
   const violations = [...wrongVotes];
@@ -55,7 +55,7 @@ function wrongApproval(evidence: Evidence, row: RequestRow, approval: ApprovalRo
   return holds.flatMap(([isSo, what]) => (isSo ? [] : [what]));
 }
 
-/** Reports whether the states match: a rejected request ends as rejected; an approved request may still fail, but not for lack of approval. */
+/** Reports whether the states match. A rejected request must end as rejected; an approved request may still fail, but not because approval is missing. */
 function fits({ status, failureCode }: RequestRow, approval: string): boolean {
   if (approval === 'REJECTED') return status === 'FAILED' && failureCode === 'approval.rejected';
   return status === 'SIGNED' || (status === 'FAILED' && failureCode?.startsWith('approval.') === false);

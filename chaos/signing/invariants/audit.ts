@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AuditRow, Evidence, RequestRow } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** Documented transitions. Not taken from the service's table, so that an error in the table is detected. */
+/** The documented transitions, which are not taken from the service's table, so that an error in that table is detected. */
 const LEGAL = new Set([
   'none→QUEUED',
   'none→PROCESSING',

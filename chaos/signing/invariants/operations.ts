@@ -3,7 +3,7 @@ import type { JournalEntry } from '../../../test/fakes/pkcs11-shim/shim.js';
 import type { AuditRow, Evidence, LogEvidence } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** Invariant 5: every HSM operation has an intent that was committed before it. */
+/** Invariant 5: every HSM operation has an intent that was committed before the operation. */
 export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries, log }: Evidence): Finding => {
   const idOf = new Map(rows.map(({ reference, id }) => [reference, id]));
   const violations: string[] = [];
@@ -41,8 +41,8 @@ export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries,
 };
 
 /**
- * Returns calls with the log's key over anything but checkpoints of this log. The tree hashes and note texts are computed independently, according to RFC 6962
- * and C2SP.
+ * Returns the C_Sign calls with the log's key whose data is not a checkpoint of this log. The tree hashes and note texts are computed independently, according
+ * to RFC 6962 and C2SP.
  */
 function strayCheckpoints({ leaves, origin }: LogEvidence, calls: readonly JournalEntry[]): string[] {
   const sha256 = (...parts: (Buffer | string)[]) =>

@@ -47,8 +47,8 @@ export async function onFilledSchema(adminUrl, work) {
     try {
       await fill(client);
       await makeLookLarge(client);
-      // Migrates again, because some indexes are created only on tables that look large. Creating an index updates the row count, so the row count is then set
-      // again.
+      // Runs the migrations again, because some indexes are created only on tables that look large. Creating an index updates the row count, so the row count
+      // is set again afterwards.
       await migrate(url.href);
       await makeLookLarge(client);
       return await work(client);

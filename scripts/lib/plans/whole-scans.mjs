@@ -1,16 +1,16 @@
 import { GROWING } from './tables.mjs';
 
-/** Limit assumed for LIMIT with a parameter. The planner assumes a tenth of the rows. */
+/** Row count assumed for a LIMIT clause whose value is a parameter. The planner would assume a tenth of the rows. */
 const DEFAULT_PAGE = 100;
 
 /** Plan nodes that consume all their input before they return the first row. */
 const TAKES_ALL = /^(?:Sort|Hash|Aggregate|ModifyTable|WindowAgg|SetOp|Materialize|BitmapOr|BitmapAnd)$/;
 
-/** Control statements with the expected number of whole scans. They verify that the check finds exactly these scans. */
+/** Control statements with the expected number of whole scans. The control statements verify that the check finds exactly these scans. */
 const CONTROLS = [
   ['SELECT name FROM asset a WHERE a.id::text = $1', 1],
   ['SELECT name FROM asset a WHERE a.id = $1', 0],
-  // The scan ends with the page, regardless of the filter.
+  // The scan ends as soon as the page is full, regardless of the filter.
   ['SELECT name FROM asset a WHERE a.version > $1 ORDER BY a.id LIMIT 51', 0],
   // The page is never full, because hardly any asset has this content.
   ['SELECT name FROM asset a WHERE a.content = $1 ORDER BY a.id LIMIT 51', 1],
@@ -69,7 +69,7 @@ export class WholeScans {
   }
 }
 
-/** Returns the partial indexes. They cover queues and are small. */
+/** Returns the partial indexes, which are small because they cover queues. */
 async function partialIndexes(client) {
   const { rows } = await client.query(
     `SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indpred IS NOT NULL`,

@@ -70,7 +70,7 @@ async function imageContext(source, file, { folder, epoch }) {
   await compress(tar, file);
 }
 
-/** Compresses a file with gzip, without the name and time in the header (RFC 1952). */
+/** Compresses a file with gzip and omits the file name and time from the header (RFC 1952). */
 async function compress(from, to) {
   await must('gzip', ['--no-name', '--best', '--keep', '--force', from]);
   copyFileSync(`${from}.gz`, to);

@@ -42,7 +42,7 @@ export async function cryptographyBill({ client, url, token, source, version, fi
   } finally {
     await asked({ url, token }, 'DELETE', `/api/sensors/${sensor.id}`);
   }
-  // A sensor reports a path as `NAME:PATH`, and a large path in several parts.
+  // A sensor reports the source of its findings as `NAME:PATH`, and splits a large path into several sources.
   const query = `version=1.6&q=${encodeURIComponent(`source="${name}:*"`)}`;
   const exported = await asked({ url, token }, 'GET', `/api/export/cyclonedx?${query}`);
   // The inventory also contains results of an earlier run for the same version in another directory.

@@ -1,13 +1,13 @@
 import { Failure } from '../failure.mjs';
 
-/** Semantic Versioning 2.0.0 without build metadata, because two builds of a version are identical. */
+/** A version according to Semantic Versioning 2.0.0, without build metadata, because two builds of a version are identical. */
 const VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*))*))?$/;
 const HEADING = /^## (\S+)(?: - (\d{4}-\d{2}-\d{2}))?\s*$/gm;
 
 /**
- * assertVersion throws unless the commit matches the version: package.json and its lock name it, the changelog has a section for it, and it is later than the
- * previous version.
+ * assertVersion throws unless the commit matches the version: package.json and package-lock.json contain the version, the changelog has a section for the
+ * version, and the version is later than the previous version.
  * @param {string} version
  * @param {{ packageJson: string, lock: string, changelog: string }} files contents of the files in the commit
  */

@@ -7,7 +7,7 @@ export interface ApprovedDocument {
   readonly shown: Record<string, unknown>;
 }
 
-/** An approver who votes on every pending request for a key as soon as the request appears. */
+/** An approver who votes on each pending request for a key as soon as the request appears. */
 export interface Voter {
   readonly voted: ApprovedDocument[];
   stop(): Promise<void>;

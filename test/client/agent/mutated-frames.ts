@@ -64,7 +64,7 @@ const SAID: readonly (readonly [number, Buffer])[] = [
   [2, Buffer.alloc(0)],
 ];
 
-/** Mutates a message in a way that breaks parsers: changed bytes or lengths, truncation, duplicated or missing parts. */
+/** Mutates a message in one of the ways that often break parsers: changed bytes or lengths, truncation, or duplicated or missing parts. */
 function mutated(frame: Buffer, dice: Dice): Buffer {
   const copy = Buffer.from(frame);
   const at = dice.next(copy.length);
@@ -116,7 +116,7 @@ function conversation(dice: Dice): Buffer[] {
 export interface FuzzResult {
   readonly frames: number;
   readonly orders: number;
-  /** Signature requests whose digest does not appear in the messages sent. */
+  /** Signature requests whose digest does not appear in the messages that were sent. */
   readonly unasked: readonly Order[];
 }
 

@@ -18,7 +18,7 @@ it('mutated messages crash no process, exhaust no memory, and cause no unrequest
   const before = process.memoryUsage.rss();
   const result = await sendMutated(token, FRAMES, 20_261_126);
   expect(result.unasked).toEqual([]);
-  // Without signature requests, all messages were rejected early and the test proves nothing.
+  // If no signature was requested, all messages were rejected early and the test proves nothing.
   expect(result.orders).toBeGreaterThan(FRAMES / 100);
   expect(process.memoryUsage.rss() - before).toBeLessThan(MAX_GROWTH_BYTES);
 });

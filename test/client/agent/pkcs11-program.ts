@@ -54,7 +54,7 @@ export function mechanism(version: number, type: number, parameters: Buffer = Bu
 
 export const INITIALIZE = Buffer.concat([ay('PRIVATE-GNOME-KEYRING-PKCS11-PROTOCOL-V-1'), y(0), ay('')]);
 
-/** Encodes a message: number, options, call with its argument types, arguments. */
+/** Encodes a message, which consists of a number, options, the call with its argument types, and the arguments. */
 export function message(
   number: number,
   call: number,

@@ -18,7 +18,7 @@ import {
 } from './pkcs11-program.js';
 import { agentKey, type Order, signatureFor, softwareToken, type SoftwareToken } from './software-token.js';
 
-/** Protocol versions. The messages are built from the protocol specification, because Debian 12 has no newer clients. */
+/** Protocol versions to test. The test builds the messages from the protocol specification, because Debian 12 has no newer clients. */
 const VERSIONS = [0, 1, 2];
 const CKM = { rsaPkcs: 1, pss: 13, sha256Rsa: 0x40, ecdsa: 0x1041, ecdsaSha384: 0x1045 };
 const PRIVATE_KEY = ulongAttribute(0, 3);

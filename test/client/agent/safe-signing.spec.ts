@@ -49,7 +49,7 @@ function waiting(): Promise<{ id: string; shown: { requestId: string; reference:
   });
 }
 
-/** Runs `meanwhile` once approval is pending, then approves. */
+/** Runs `meanwhile` once an approval is pending, and then approves the request. */
 async function decided(running: RunningTool, meanwhile: () => void): Promise<ToolRun & { readonly requestId: string }> {
   const { id, shown } = await waiting();
   meanwhile();

@@ -12,7 +12,7 @@ import { hasTools, ToolBench } from './tool-bench.js';
 
 /**
  * Set SW_TEST_JSIGN to use a jsign outside PATH: `SW_TEST_JSIGN=/opt/jsign/jsign npm test -- test/client/agent/sign-scripts.spec.ts`. Without jsign, the cases
- * are not generated. The cases are not skipped, because CI allows no skipped tests and no distribution packages jsign.
+ * are not generated instead of being skipped, because CI does not allow skipped tests and no distribution packages jsign.
  */
 const NAMED = process.env['SW_TEST_JSIGN'];
 const ON_PATH = has('jsign') ? ['jsign'] : [];

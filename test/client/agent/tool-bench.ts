@@ -31,7 +31,7 @@ function isInLib(file: string): boolean {
 export interface ToolRun {
   readonly code: number;
   readonly signal: string | null;
-  /** Output of stdout and stderr. */
+  /** Combined output on stdout and stderr. */
   readonly text: string;
 }
 
@@ -90,7 +90,7 @@ export class ToolBench {
     execFileSync('jar', ['cMf', this.at('app.apk'), '-C', this.directory, 'AndroidManifest.xml', '-C', this.directory, 'classes.dex']); // prettier-ignore
   }
 
-  /** Starts shell commands, stopping at the first failure. */
+  /** Runs shell commands and stops at the first failure. */
   start(lines: string, more: NodeJS.ProcessEnv = {}): RunningTool {
     const child = spawn('sh', ['-e', '-c', lines], {
       cwd: this.directory,

@@ -5,7 +5,7 @@ import { unique } from '../../approvals/approvers.js';
 import { canRunSshd, startSshd } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
-/** Starts a server on all loopback addresses that accepts connections and sends nothing. `hurry` closes all connections. */
+/** Starts a server that listens on all loopback addresses, accepts connections and sends nothing. `hurry` closes all connections. */
 async function startSlowServer() {
   const held = new Set<Socket>();
   let isSlow = true;

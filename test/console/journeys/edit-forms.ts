@@ -18,7 +18,7 @@ interface Editable {
   readonly make: (call: Call, place: ConsolePlace) => Promise<{ read: string; page: string; row?: string }>;
   /** Field to edit. */
   readonly field: { readonly role: 'textbox' | 'spinbutton'; readonly name: string; readonly to: string };
-  /** Members that the edit changes. */
+  /** Members that are changed by the edit. */
   readonly changes: readonly string[];
 }
 
@@ -234,7 +234,7 @@ const EDITABLE: readonly Editable[] = [
       return { read: `/v1/rotation-policies/${id}`, page: '/rotation-policies', row: name };
     },
     field: NAME,
-    // A change makes the caller the policy's creator and makes the policy due.
+    // When a caller changes the policy, the caller becomes the policy's creator and the policy becomes due.
     changes: ['name', 'madeBy', 'dueAt'],
   },
   {

@@ -90,7 +90,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await page.getByText('The signature is valid').waitFor();
     await page.getByText('demo-rsa v1').first().waitFor();
 
-    // Selecting another file discards the verification result.
+    // Selecting another file clears the verification result.
     await put(0, 'other.bin', randomBytes(5000));
     await page.getByText('The signature is valid').waitFor({ state: 'detached' });
     await page.getByText('There are no requests for this file that you have permission to view.').waitFor();

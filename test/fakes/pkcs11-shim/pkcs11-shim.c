@@ -1,5 +1,5 @@
 /*
- * PKCS #11 module that forwards every call to a real module. It journals relevant calls and, on request, injects faults
+ * PKCS #11 module that forwards every call to a real module. The module journals relevant calls and, on request, injects faults
  * into C_Sign, C_Login, C_DestroyObject or one attribute.
  *
  *   SHIM_MODULE   path of the real module
@@ -116,7 +116,7 @@ static void rewrite(int fd, const struct fault *fault) {
   if (ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text)) abort();
 }
 
-/* Reports whether the fault applies to the call: to its only kind of fault, or, for C_Sign (NULL), to any other kind. */
+/* Reports whether the fault affects this function. `kind` is the function's only kind of fault; NULL stands for C_Sign, which all other kinds affect. */
 static int meets(const char *kind, const struct fault *fault) {
   if (kind) return !strcmp(fault->kind, kind);
   return strcmp(fault->kind, "lie") && strcmp(fault->kind, "stall") && strcmp(fault->kind, "deny");

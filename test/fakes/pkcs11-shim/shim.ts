@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export interface JournalEntry {
   /** Nanoseconds since 1970. */
   readonly time: bigint;
-  /** `ask`: C_Sign is called; `sign`: it returned. An `ask` without a `sign` is a call during which the process died. */
+  /** `ask`: C_Sign is called; `sign`: C_Sign has returned. An `ask` without a `sign` is a call during which the process died. */
   readonly kind: 'init' | 'login' | 'logout' | 'finalize' | 'ask' | 'sign' | 'destroy';
   /** For `ask` and `sign`, the data passed to C_Sign; for `destroy`, the class of the object (03: a private key); for `init`, the flags. */
   readonly hex: string;
@@ -21,7 +21,7 @@ export interface Shim {
   readonly library: string;
   /** Environment that the key process needs. */
   readonly environment: { readonly SHIM_MODULE: string; readonly SHIM_JOURNAL: string; readonly SHIM_CONTROL: string };
-  /** Sets the fault (the syntax is described in pkcs11-shim.c). An empty line clears it. */
+  /** Sets the fault (the syntax is described in pkcs11-shim.c). An empty line clears the fault. */
   fault(line: string): void;
   journal(): JournalEntry[];
 }
