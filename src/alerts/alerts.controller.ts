@@ -117,7 +117,7 @@ export class AlertsController {
 
   /**
    * Resend alert notifications
-   * @remarks Resends the notifications of an alert through every channel of its rule.
+   * @remarks Resends an alert's notifications through every channel of the alert rule.
    */
   @Post(':id/notify')
   @HttpCode(202)

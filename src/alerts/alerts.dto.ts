@@ -19,9 +19,9 @@ import { shownFacts } from './model/alert-facts.js';
 const REASONS = ['opened', 'again', 'reopened', 'resolved', 'asked'] as const;
 
 export class AlertsQuery extends PageQuery {
-  /** Only alerts in this state. */
+  /** Only alerts with this status. */
   @Optional(OneOf(ALERT_STATUSES, { example: 'OPEN' })) status?: AlertStatus;
-  /** Only alerts of this rule. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Only alerts that this rule opened. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) rule?: string;
   /** Only alerts owned by this user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) owner?: string;
