@@ -128,7 +128,7 @@ export class ApprovalExtension {
 }
 
 /**
- * Returns the votes that the approval's own stages lack, as one stage per group.
+ * Returns the missing votes in the approval's own stages, as one stage per group.
  *
  * @param given the group of each vote that still counts
  */

@@ -80,7 +80,7 @@ export function loggedApprovalIn(
   const excluded = new Set([...(parties?.requesters ?? []), parties?.ownerId]);
   const { rules, endsAt, approvals, rejections: found } = votesIn(same, excluded);
   const rejections = new Set([...found, ...(known.rejectedBy ?? [])]);
-  // Without the entry about an extension, the added stages are unknown.
+  // Without the entry for an extension, the added stages are unknown.
   const isIncomplete = known.extension !== undefined && !same.some(({ id }) => id === known.extension);
   const isDecidedAgainst = same.some(
     ({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED',
@@ -107,7 +107,7 @@ export function loggedApprovalIn(
   ];
 }
 
-/** Reads the rules, the expiry and the votes. Each vote is counted under the rules in effect when it was cast. */
+/** Reads the rules, the expiry and the votes. Each vote is counted under the rules in effect when the vote was cast. */
 function votesIn(
   entries: readonly LoggedVote[],
   excluded: ReadonlySet<string | undefined>,

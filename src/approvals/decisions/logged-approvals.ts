@@ -23,7 +23,7 @@ export interface ApprovalAsLogged {
 }
 
 type KnownApprovals = Pick<RightsHistory, 'refused' | 'rejections' | 'extensions'>;
-/** Argument of `read` for callers to which it does not matter whether an approval has ended. */
+/** Argument of `read` for callers that do not need to know whether an approval has ended. */
 const NOTHING_KNOWN: KnownApprovals = { refused: new Map(), rejections: new Map(), extensions: new Map() };
 const CHANGED_TITLE = 'This approval was modified in the database';
 
@@ -93,7 +93,7 @@ export class LoggedApprovals {
   /**
    * Returns who may vote on an approval in a stage.
    *
-   * @throws Problem `approval.mismatch` if the log does not contain the stage, or the row names a different group for the current stage
+   * @throws Problem `approval.mismatch` if the log does not contain the stage, or the row contains a different group for the current stage
    */
   votersOf(
     { approval, logged }: ApprovalAsLogged,

@@ -21,7 +21,7 @@ export class ApproverGroupBody {
   /** User IDs. */
   @ListOf(IdRef(), { max: MAX_MEMBERS, unique: true, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   members: string[];
-  /** Groups of identity providers. A user is a member if the provider listed the user in such a group at the user's last sign-in. */
+  /** Groups at identity providers. A user is a member if the provider listed the user in one of these groups at the user's last sign-in. */
   @ApiPropertyOptional({ type: [SsoGroupBody] })
   @IsOptional()
   @IsArray()

@@ -63,7 +63,7 @@ export class ApprovalPolicyBody {
   @Optional(OneOf(POLICY_SUBJECTS, { default: 'signing-request' })) subject?: PolicySubject;
   /** Names of the keys to which the policy applies; `*` means all keys. @example ["release"] */
   @ListOf(Text(1, 64), { min: 1, max: 200, unique: true }) keys: string[];
-  /** Stages in order: the group of a stage votes once the previous stage has passed. */
+  /** Stages in order. The group of a stage can vote once the previous stage has passed. */
   @ListOf(PolicyStageBody, { min: 1, max: 10 }) stages: PolicyStageBody[];
   /** Seconds until the approval expires. @example 86400 */
   @Optional(Int(1, 30 * DAY)) expiresInSeconds?: number = DAY;

@@ -29,7 +29,7 @@ export interface CertificateUse {
   readonly principals: readonly string[];
   /** Whether the host renews its own certificate. */
   readonly isRenewal: boolean;
-  /** IDs of the caller and of the person behind it. */
+  /** IDs of the caller and of the person behind the caller. */
   readonly callers: readonly string[];
   /** Verified claims of the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
@@ -72,7 +72,7 @@ interface SigningUse {
   readonly format: string;
   /** Unverified facts provided by the caller. */
   readonly metadata: Record<string, unknown>;
-  /** IDs of the caller and of the person behind it. */
+  /** IDs of the caller and of the person behind the caller. */
   readonly callers: readonly string[];
   /** Verified claims of the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;

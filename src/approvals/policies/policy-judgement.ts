@@ -38,8 +38,8 @@ export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseT
 }
 
 /**
- * Returns the verdict on uses that belong together: the verdict on the first use to which the policy applies, otherwise on the first use. At least one use is
- * required.
+ * Returns the verdict for uses that belong together: the verdict for the first use to which the policy applies, otherwise the verdict for the first use. At
+ * least one use is required.
  */
 export function jointVerdictOf(
   policy: PolicyRules,
@@ -103,7 +103,7 @@ function judgedException(condition: Condition, { facts }: KeyUseToApprove): Judg
 /**
  * Evaluates a condition for a use. `whenUnknown` is the result for a use that does not have the fact. If the values of a fact lead to different
  * results, or a pattern is undecidable for a value, the result favors the policy: a condition holds if it holds for any value, an exception only if
- * it holds for all. More values than MAX_COMPARISONS allows are not evaluated.
+ * it holds for all. If the values require more than MAX_COMPARISONS comparisons, the result is `whenUnknown`.
  */
 function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
   const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];

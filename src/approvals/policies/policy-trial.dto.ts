@@ -34,7 +34,7 @@ export class TriedUseBody {
   @Optional(Text(1, 32)) format?: string = 'raw';
   /** Metadata that the caller would send. */
   @Optional(JsonObject(8192, { example: { filename: 'app.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** ID of the caller, or of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the caller, or of the person behind the caller. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 64)) caller?: string;
   /** The claims of a workload's token, as its issuer would sign them. If omitted, the caller is not a workload. */
   @Optional(JsonObject(12_288, { example: { repository: 'org/app', ref: 'refs/tags/v1.2' } }))
@@ -63,7 +63,7 @@ function triedIdentity(claims: Claims, name: string) {
 }
 
 export class PolicyTrialBody {
-  /** A policy to test on its own; it is not stored. If omitted, all current policies are tested. */
+  /** A policy to test on its own. The policy is not stored. If omitted, all current policies are tested. */
   @Optional(Nested(ApprovalPolicyBody)) policy?: ApprovalPolicyBody;
   @Optional(ListOf(TriedUseBody, { max: 100 })) uses?: TriedUseBody[];
   /**
