@@ -32,7 +32,7 @@ export class CreateScheduleBody {
   @Optional(Text(1, 64)) timeZone?: string;
   /** Operation that the schedule runs. @example sensor-scan */
   @Text(1, 64) target: string;
-  /** Settings of the target. */
+  /** Settings of the operation that the schedule runs. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
   /** For runs that became due while no worker was running: `once` starts one run for all of them, and `skip` starts none. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
@@ -103,7 +103,7 @@ export class ScheduleRunView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   dueAt: Date;
-  /** Trigger of the run: `time` (it was due), `missed` (no worker was running when it was due) or `hand` (a user started it). */
+  /** Trigger of the run: `time` (the run was due), `missed` (no worker was running when the run was due) or `hand` (a user started it). */
   @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' }) trigger: RunTrigger;
   @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' }) status: RunStatus;
   /** Result of the run, or the reason why it was skipped or failed. @example '1,204 assets' */
