@@ -29,7 +29,7 @@ export interface EventQuery {
 
 const LIST = 'events';
 const LATEST = 'latest';
-/** Windows per page, so that a page over many leaves without events takes a fraction of a second. */
+/** Maximum number of windows per page, so that a page over many leaves without events takes only a fraction of a second. */
 const MAX_WINDOWS = 10;
 
 /** EventFeed lists events in the order of the audit log, for clients that catch up after messages were lost or that cannot receive webhooks. */
