@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 
 export class ComponentHealth {
-  /** State of the component. UNKNOWN if it is not configured or its state cannot be determined. */
+  /** State of the component. UNKNOWN if the component is not configured or if the state cannot be determined. */
   status: 'UP' | 'DOWN' | 'UNKNOWN';
   /** Details of the component. Only for signed-in callers. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { detail: 'ok' } })
@@ -49,7 +49,7 @@ export function isServing({ status }: Health): boolean {
   return status === 'UP' || status === 'DEGRADED';
 }
 
-/** Returns the view for unauthenticated callers: which component fails, but not why. */
+/** Returns the view for unauthenticated callers, which shows which component fails, but not why. */
 export function withoutDetails({ status, components }: Health): Health {
   const parts = Object.entries(components) as [string, ComponentHealth][];
   const bare = parts.map(([name, part]) => [name, { status: part.status }]);
