@@ -13,7 +13,7 @@ const GREETING_MS = 60_000;
  * delivered email again (RFC 1047).
  */
 const ANSWER_MS = 5 * 60_000;
-/** Time limit for a response to a test email. It is shorter than ANSWER_MS, because a user is waiting for the result. */
+/** Time limit for a response to a test email. The limit is shorter than ANSWER_MS, because a user is waiting for the result. */
 const TRIAL_MS = 25_000;
 
 /** Headers that suppress automatic replies such as absence notices (RFC 3834 section 5.1; the second header is for Microsoft Exchange). */

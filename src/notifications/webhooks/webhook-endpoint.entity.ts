@@ -21,7 +21,7 @@ export class WebhookEndpoint {
   @Column('text')
   shownUrl: string;
 
-  /** Sealed URL. For many products, anyone who knows the URL can send messages. */
+  /** Sealed URL. For many services, anyone who knows the URL can send messages. */
   @Column('bytea')
   url: Buffer;
 
@@ -36,7 +36,7 @@ export class WebhookEndpoint {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Reason that the service disabled the endpoint; null if the service did not disable the endpoint. */
+  /** Reason why the service disabled the endpoint; null if the service did not disable the endpoint. */
   @Column('text', { nullable: true })
   disabledReason: string | null;
 
@@ -47,7 +47,7 @@ export class WebhookEndpoint {
   @Column('text', { array: true, nullable: true })
   givers: string[] | null;
 
-  /** ID of the person about whose resources the endpoint may receive events; empty if the owner is a workload, null in rows of earlier versions. */
+  /** ID of the person whose resources the endpoint may receive events about; empty if the owner is a workload, null in rows of earlier versions. */
   @Column('text', { nullable: true })
   ownerId: string | null;
 
