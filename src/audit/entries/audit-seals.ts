@@ -4,7 +4,7 @@ import { Config } from '../../platform/config/config.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 
-/** The sealed fields: everything in an entry except its time, which the database sets. */
+/** The sealed fields: every field of an entry except the time, which the database sets. */
 export interface SealedFields {
   readonly id: string;
   readonly action: string;
@@ -57,7 +57,7 @@ function textOf(entry: SealedFields): string {
     entry.action,
     entry.outcome,
     entry.actorKind,
-    // Ill-formed strings are stored with U+FFFD replacements.
+    // Lone surrogates are stored as U+FFFD.
     entry.actorId.toWellFormed(),
     entry.actorName.toWellFormed(),
     entry.targetKind.toWellFormed(),

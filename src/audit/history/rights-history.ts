@@ -10,7 +10,7 @@ const REMEMBERED_APPROVALS_MS = 400 * 24 * 3600_000;
 /** The state of a user according to the log. Facts that the log does not contain are absent. */
 export interface LoggedPerson {
   readonly roles?: readonly RoleName[];
-  /** Time at which the account was disabled, in milliseconds; 0 if it is enabled. */
+  /** Time at which the account was disabled, in milliseconds; 0 if the account is enabled. */
   readonly disabledAt?: number;
   /** Authenticators and passkeys: maps each ID to the entry that added it. */
   readonly factors?: Readonly<Record<string, string>>;
@@ -120,8 +120,8 @@ export interface PolicyBehind {
 }
 
 /**
- * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The database rows
- * match unless someone restored earlier versions of rows, which row seals cannot reveal.
+ * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The database rows match
+ * this history unless someone restored earlier versions of rows, which row seals do not detect.
  */
 export class RightsHistory {
   readonly people: Map<string, LoggedPerson>;
@@ -143,7 +143,7 @@ export class RightsHistory {
   policySet: number;
   /** Time at which the policy set reached this revision, in milliseconds. */
   policySetAt: number;
-  /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
+  /** Approvals that were rejected, withdrawn or replaced, or that expired, with the time in milliseconds. */
   readonly refused: Map<string, number>;
   /** Rejecting votes by approval. Without these votes, an attacker who removes an entry could let a rejected approval continue. */
   readonly rejections: Map<string, LoggedRejections>;
@@ -162,7 +162,7 @@ export class RightsHistory {
   readonly sshRevocations: Map<string, LoggedRevocation>;
   /**
    * Time at which each identity provider was last disabled or removed, or lost a certificate, rule or default role, in milliseconds. The service cannot
-   * know whom the provider would still admit, so earlier actions of the provider's users no longer count.
+   * determine which users the provider would still admit, so earlier actions of the provider's users no longer count.
    */
   readonly narrowed: Map<string, number>;
   /** Issuers and identity providers that are enabled: maps each ID to `workload-issuer` or `identity-provider`. */

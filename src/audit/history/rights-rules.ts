@@ -118,7 +118,7 @@ const changePolicy: Rule = (entry) => {
   })(entry);
 };
 
-/** Lowers the edit counters only of the rows that an operator accepted. An entry of an earlier version names no rows and clears all counters. */
+/** Lowers the edit counters only of the rows that an operator accepted. An entry of an earlier version lists no rows and clears all counters. */
 const acceptEdits: Rule = ({ detail: { policySet, edits } }) => {
   if (!Array.isArray(edits))
     return typeof policySet === 'number' ? [{ fact: 'accepted edits', set: (history) => history.edits.clear() }] : [];

@@ -13,9 +13,9 @@ import type { LeafKind } from '../../verifier/log-verifier.js';
 import { leafHash } from '../../verifier/merkle-tree.js';
 import { openNote } from '../../verifier/signed-note.js';
 
-/** Entries per transaction, which holds its locks for about ten milliseconds. */
+/** Number of entries per transaction. A transaction holds its locks for about ten milliseconds. */
 const BATCH_SIZE = 1000;
-/** Entries to hash before yielding to the event loop: about a millisecond. */
+/** Number of entries to hash before yielding to the event loop. Hashing this many entries takes about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 
 type WaitingRow = EntryRow & {

@@ -8,7 +8,7 @@ import { entriesAbout, ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row
 import { logLeafOf } from './log-leaf.js';
 import { rangeHashes } from './log-tiles.js';
 
-/** Maximum clock skew between the processes, whose clocks date sessions, and the database, whose clock dates entries. */
+/** Maximum clock skew between a process, whose clock sets the times of sessions, and the database, whose clock sets the times of entries. */
 const MAX_CLOCK_MS = 5 * 60_000;
 
 /**
