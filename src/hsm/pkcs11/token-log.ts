@@ -74,7 +74,9 @@ export class TokenLog {
     });
   }
 
-  /** Returns the newest anchor. Throws a fatal KeyProcessFault if the token was removed, so that a removed token is not taken for one without the log. */
+  /**
+   * Returns the newest anchor. Throws a fatal KeyProcessFault if the token was removed, so that a removed token is not mistaken for a token without the log.
+   */
   anchor({ origin }: { readonly origin: string }): Promise<{ anchor?: LogAnchor }> {
     return this.changes.runNext(() => {
       const newest = this.newest(origin);

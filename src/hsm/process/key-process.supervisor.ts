@@ -224,7 +224,7 @@ export class KeyProcessSupervisor {
   private halt(pin: string, detail: string): void {
     this.state = 'halted';
     this.refusable = undefined;
-    this.detail = `${detail}; this PIN is not tried again: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin if the PIN of the token was changed to it`;
+    this.detail = `${detail}; this PIN is not tried again: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin if the PIN of the token was changed to this PIN`;
     this.log.error(`The key process cannot log in: ${this.detail}`);
     void this.pinWatch.begin(pin, () => {
       if (this.state !== 'halted') return;
