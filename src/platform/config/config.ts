@@ -78,7 +78,7 @@ export class Config extends SettingReader {
   readonly mailFrom = this.text('SVC_MAIL_FROM');
   readonly smtpTls: 'required' | 'never' = this.oneOf('SVC_SMTP_TLS', ['required', 'never']);
   readonly alertEmailEnabled = this.oneOf('SVC_ALERT_EMAIL_ENABLED', ['false', 'true']) === 'true';
-  /** Recipients of alerts whose rule names no recipients. */
+  /** Recipients of alerts whose rule specifies no recipients. */
   readonly alertEmailTo = this.alertEmailEnabled ? this.mailboxes('SVC_ALERT_EMAIL_TO') : [];
   /** IP addresses and CIDR blocks. */
   readonly outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
@@ -147,7 +147,7 @@ export class Config extends SettingReader {
   }
 
   /**
-   * Address of the database. If it is stored in a file, the file is read on every access, so that new connections use its current content.
+   * Address of the database. If the address is stored in a file, the file is read on every access, so that new connections use the current address.
    * `databasePassword` and `smtpPassword` are read in the same way.
    */
   get database(): DatabaseAddress {

@@ -11,7 +11,7 @@ export interface DatabaseAddress extends UserInfo {
   readonly isWritable: boolean;
   /** `sslmode`: TLS with certificate verification, or no TLS. */
   readonly isEncrypted: boolean;
-  /** Files named by `sslrootcert`, `sslcert` and `sslkey`. */
+  /** Files to which `sslrootcert`, `sslcert` and `sslkey` refer. */
   readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** All other parameters, passed to the driver. */
   readonly parameters: Readonly<Record<string, string>>;

@@ -24,8 +24,8 @@ interface Shape<Item> {
  * GroupCommit combines concurrent writes into one transaction, which needs one multi-row statement and one flush to disk. An item's promise settles only
  * after its group's COMMIT.
  *
- * If one item makes a group fail, the halves of the group are written separately, and so on, so that only the faulty item fails, at the cost of a few more
- * transactions.
+ * If an item makes a group fail, the group is halved recursively and the halves are written separately, so that only the faulty item fails, at the cost of a
+ * few more transactions.
  */
 export class GroupCommit<Item, Result> {
   private readonly waiting = new FairQueue<Waiting<Item, Result>>();

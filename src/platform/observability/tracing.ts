@@ -6,7 +6,7 @@ import type { SpanFacts, TracedCall, Tracer } from './open-telemetry.js';
 /** Active tracer; undefined while tracing is off. The tracing packages are then not loaded, and a step only runs its work. */
 let tracer: Tracer | undefined;
 
-/** startTracing enables tracing if a collector is configured. Call it once, before the first request is served. */
+/** startTracing enables tracing if a collector is configured. Call startTracing once, before the first request is served. */
 export async function startTracing(settings: TracingSettings | undefined, role: string): Promise<void> {
   if (settings === undefined) return;
   const { OpenTelemetry } = await import('./open-telemetry.js');

@@ -78,7 +78,7 @@ export class Inbox {
     ]);
   }
 
-  /** Wakes the recipient in this process. Call it after COMMIT. */
+  /** Wakes the recipient in this process. Call this method after COMMIT. */
   committed(topic: InboxTopic): void {
     this.jobs.wake(jobOf(topic));
   }

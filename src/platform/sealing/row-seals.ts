@@ -201,7 +201,7 @@ export class RowSeals {
   }
 
   /**
-   * Reports whether several issuers or identity providers are enabled, in the database or in the audit log: the row of one may have been hidden for a moment.
+   * Reports whether several issuers or identity providers are enabled, in the database or in the audit log, because a row may have been hidden temporarily.
    *
    * @param ids IDs of the enabled rows, whose seals are not verified
    */

@@ -58,7 +58,7 @@ export class BodyMemory {
   private pace = BODY_MEMORY_BYTES / 10_000;
 
   /**
-   * Takes memory for a body until the lease is released.
+   * Reserves memory for a body until the lease is released.
    *
    * @param caller ID of the principal that sends the body
    * @throws Problem 429 `request.busy`
@@ -75,7 +75,7 @@ export class BodyMemory {
     return new BodyLease(() => this.leave(size, caller));
   }
 
-  /** Takes memory for a large body. A caller that already holds a large body may hold more only within half of the memory. */
+  /** Reserves memory for a large body. A caller that already holds a large body may hold more only within half of the memory. */
   private takeLarge(size: number, caller: string): BodyLease {
     const own = this.large.of(caller);
     const isFull = this.large.total > 0 && this.large.total + size > LARGE_BODY_MEMORY_BYTES;

@@ -28,8 +28,8 @@ function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
 type HostCheck = (host: string | undefined, localAddress: string) => boolean;
 
 /**
- * hostCheck returns a function that checks whether a Host header names this service: the name in SVC_PUBLIC_URL, a name in SVC_ALLOWED_HOSTS, a name of
- * this machine, or the address on which the connection arrived, which cannot be rebound. Ports are ignored.
+ * hostCheck returns a function that checks whether a Host header contains a name of this service: the name in SVC_PUBLIC_URL, a name in SVC_ALLOWED_HOSTS, a
+ * name of this machine, or the address on which the connection arrived, which cannot be rebound. Ports are ignored.
  */
 export function hostCheck({ publicUrl, allowedHosts }: Pick<Config, 'publicUrl' | 'allowedHosts'>): HostCheck {
   const names = new Set([new URL(publicUrl).hostname, ...allowedHosts]);

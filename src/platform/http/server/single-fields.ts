@@ -222,7 +222,7 @@ export const SINGLE_FIELDS: Readonly<Record<string, string>> = {
   firstAt: 'Time of the first event.',
   lastAt: 'Time of the last event.',
   ownerId: 'ID of the owner.',
-  resolvedAt: 'Time at which the alert was resolved; null if it is open.',
+  resolvedAt: 'Time at which the alert was resolved; null if the alert is open.',
   notifiedAt: 'Time of the last notification.',
   attempt: 'Number of the attempt, starting at 1.',
   missed: 'Handling of missed runs.',
