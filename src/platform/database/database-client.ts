@@ -159,7 +159,7 @@ interface Wire extends EventEmitter {
   readonly stream: Socket;
 }
 
-/** Returns whether the server responds to a new connection, even with a rejection. */
+/** Reports whether the server responds to a new connection, even with a rejection. */
 async function isThere(server: ClientConfig): Promise<boolean> {
   const limits = { connectionTimeoutMillis: PRESENT_MS, query_timeout: PRESENT_MS };
   const client = new SafeClient({ ...limits, ...server });

@@ -104,7 +104,7 @@ export class RowSeals {
     return this.demanded.size === SEAL_GENERATIONS.length;
   }
 
-  /** Returns whether rows of this table without a seal are rejected. */
+  /** Reports whether rows of this table without a seal are rejected. */
   demandsSealOf(entity: SealedClass): boolean {
     return this.demanded.has(generationOf(entity));
   }
@@ -124,7 +124,7 @@ export class RowSeals {
     return this.macOf(this.keys[0], this.prefix, this.rowText(entity).textOf(row));
   }
 
-  /** Returns whether the seal of a row matches. The row must have all sealed columns. */
+  /** Reports whether the seal of a row matches. The row must have all sealed columns. */
   matches<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
     try {
       return this.isSeal(row.seal, this.rowText(entity).textOf(row));

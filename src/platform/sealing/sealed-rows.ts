@@ -100,7 +100,7 @@ export async function findGenuine<Row extends SealedEntity>(
   throw notSealed(text.table, text.keyOf(row));
 }
 
-/** Returns whether a row has the values of a condition. Operators other than IsNull are not checked again. */
+/** Reports whether a row has the values of a condition. Operators other than IsNull are not checked again. */
 function hasValues<Row extends SealedEntity>(row: Row, where: FindOptionsWhere<Row>): boolean {
   return Object.entries(where).every(([name, wanted]: [string, unknown]) => {
     const value: unknown = row[name as keyof Row];

@@ -110,7 +110,7 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
   });
 }
 
-/** Returns whether a body may be longer than the default limit. */
+/** Reports whether a body may be longer than the default limit. */
 function isAboveLimit({ headers }: FastifyRequest, limit = 0): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit;
 }

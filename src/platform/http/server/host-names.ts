@@ -20,7 +20,7 @@ export function refuseForeignHosts(server: FastifyInstance, config: Config): voi
   });
 }
 
-/** Returns whether a request uses HTTP/1.0 without a Host header (RFC 1945). Browsers do not use HTTP/1.0, but some TSA clients do. */
+/** Reports whether a request uses HTTP/1.0 without a Host header (RFC 1945). Browsers do not use HTTP/1.0, but some TSA clients do. */
 function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
   return raw.httpVersion === '1.0' && headers.host === undefined;
 }
