@@ -57,7 +57,7 @@ export class AlertsController {
 
   /**
    * Update an alert
-   * @remarks Sets the owner of an alert, or mutes it.
+   * @remarks Sets the owner of an alert, or mutes the alert.
    */
   @Patch(':id')
   @Needs('alerts:write')

@@ -62,7 +62,7 @@ export class AlertsService {
     });
   }
 
-  /** Sets the owner of an alert, or mutes it. */
+  /** Sets the owner of an alert, or mutes the alert. */
   async change(caller: Caller, id: string, version: number, change: AlertChange): Promise<Alert> {
     return this.db.transaction(async (tx) => {
       const { ownerId } = change;

@@ -81,7 +81,7 @@ function pending(): Problem {
   return new Problem(
     'conflict',
     'webhook.pending',
-    'This delivery is still pending, so there is no need to request it again.',
+    'This delivery is still pending. The service retries the delivery automatically.',
   );
 }
 

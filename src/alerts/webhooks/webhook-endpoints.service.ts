@@ -265,7 +265,7 @@ async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buff
   const old = await tx.find(WebhookOldSecret, { where: { endpointId }, order: { until: 'ASC' } });
   const [first] = old;
   if (first !== undefined && old.length >= MAX_OLD_SECRETS) {
-    const detail = `This endpoint has ${MAX_OLD_SECRETS} old secrets that are still valid, which is the maximum. The first one expires at ${first.until.toISOString()}. To revoke all of them now, set overlapHours to 0.`;
+    const detail = `This endpoint has ${MAX_OLD_SECRETS} old secrets that are still valid, which is the maximum. The first of these secrets expires at ${first.until.toISOString()}. To revoke all of them now, set overlapHours to 0.`;
     throw new Problem('conflict', 'webhook.secrets', detail);
   }
   await tx.insert(WebhookOldSecret, { id: newId(), endpointId, secret, until: new Date(now + hours * HOUR_MS) });
