@@ -77,7 +77,7 @@ export interface CoveringApproval extends KnownApproval {
   /** IDs of the subjects that the approval covers. */
   readonly about: readonly string[];
   readonly hash: Buffer;
-  /** The document of a batch as canonical JSON, because it cannot be composed from a single subject. Null for other kinds of subjects. */
+  /** The document of a batch as canonical JSON, because the document cannot be composed from a single subject. Null for other kinds of subjects. */
   readonly shown: string | null;
 }
 
@@ -90,7 +90,7 @@ export interface GrantedApproval extends CoveringApproval {
 }
 
 /**
- * ApprovalsService is the API for modules whose operations may need approval: it evaluates the policies, requests the approval, and checks it again
+ * ApprovalsService is the API for modules whose operations may need approval: it evaluates the policies, requests the approval, and checks the approval again
  * before the operation is carried out.
  */
 @Injectable()
@@ -116,7 +116,7 @@ export class ApprovalsService {
     return this.evaluation.judgeAll(kind, uses);
   }
 
-  /** Like `judgeAll`, with policies at least as new as those that the transaction sees. */
+  /** Like `judgeAll`, with policies at least as new as the policies that the transaction sees. */
   judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     return this.evaluation.judgeNow(tx, kind, uses);
   }
@@ -198,8 +198,8 @@ export class ApprovalsService {
 
   /**
    * Requests a new approval under the current policies, with a new expiry, because the document has changed for a legitimate reason. Votes on the old approval
-   * do not count for the new approval. The old approval becomes SUPERSEDED unless `isRest` is set, in which case it remains valid for the parts that are not
-   * requested again. If no policy demands approval any longer, the rules of the old approval apply.
+   * do not count for the new approval. The old approval becomes SUPERSEDED unless `isRest` is set, in which case the old approval remains valid for the parts
+   * that are not requested again. If no policy demands approval any longer, the rules of the old approval apply.
    */
   async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
     const row = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });

@@ -32,7 +32,7 @@ export class ApprovalExtension {
   ) {}
 
   /**
-   * Returns the stages that lack approvals, with the number of missing votes as their threshold: first the approval's own stages, counting the votes
+   * Returns the stages that lack approvals, each with the number of missing votes as its threshold: first the approval's own stages, counting the votes
    * that are still valid, then the stages of the demand.
    */
   private async missingStages(

@@ -22,7 +22,7 @@ interface LoggedConsent {
   readonly at: number;
 }
 
-/** LoggedApproval is an approval as the service wrote it to the audit log. Its row may have been modified directly in the database. */
+/** LoggedApproval is an approval as recorded in the audit log. The approval's row may have been modified directly in the database. */
 export interface LoggedApproval {
   /** Hash of the document, base64. */
   readonly hash: unknown;
@@ -45,7 +45,7 @@ export interface LoggedApproval {
   readonly votes: readonly ShownVote[];
   /** IDs of the audit entries of the request, the extensions, the votes and the decisions, oldest first. */
   readonly entries: readonly string[];
-  /** Number of items of a batch, and the root of the Merkle tree over them. */
+  /** Number of items in a batch, and the root of the Merkle tree over the items. */
   readonly manifest: ApprovalManifest | undefined;
   /** IDs of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;

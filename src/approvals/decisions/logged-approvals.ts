@@ -81,7 +81,7 @@ export class LoggedApprovals {
   /**
    * Returns the approval with the rules, parties and title from the log, because columns of its row may have been modified directly in the database.
    *
-   * @throws Problem `approval.mismatch` if the log does not contain the approval, records that it has ended, or contains a different document than
+   * @throws Problem `approval.mismatch` if the log does not contain the approval, records that the approval has ended, or contains a different document than
    *   the row
    */
   async asLogged(tx: EntityManager, row: Approval, rights: KnownApprovals): Promise<ApprovalAsLogged> {

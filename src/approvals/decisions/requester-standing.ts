@@ -76,7 +76,7 @@ export async function lostRequester(
 
 /** lostRight returns the Problem `approval.withdrawn` for a requester who can no longer make the request. */
 export function lostRight(requesterName: string): Problem {
-  const detail = `The request was withdrawn, because ${requesterName} no longer has the right to make it. A user who has this right can submit it again.`;
+  const detail = `The request was withdrawn, because ${requesterName} no longer has the right to make the request. A user who has this right can submit the request again.`;
   return new Problem('refused', 'approval.withdrawn', detail);
 }
 

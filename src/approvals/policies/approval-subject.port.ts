@@ -60,8 +60,8 @@ export interface ApprovalSubject {
 }
 
 /**
- * SQL expression for the current revision of the policies. A statement that acts on an approval demand compares this revision with that of the demand, so that
- * no policy committed in the meantime is missed.
+ * SQL expression for the current revision of the policies. A statement that acts on an approval demand compares this revision with the revision of the demand,
+ * so that no policy committed in the meantime is missed.
  */
 export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)';
 

@@ -1,6 +1,6 @@
 import { identityFacts, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
-/** Facts about the subject to be approved, by name. A fact may have several values, such as a caller and the person behind it. */
+/** Facts about the subject to be approved, by name. A fact may have several values, such as a caller and the person behind the caller. */
 export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 
 /** A use of a key that policies evaluate. */

@@ -109,7 +109,7 @@ export class PolicyChecks {
     const names = keys.filter((name) => !kept.includes(name));
     const [unknown] = names.length === 0 ? [] : ((await this.subjects.of(subject).unknownKeys?.(tx, names)) ?? []);
     if (unknown === undefined) return;
-    const detail = `there is no ${NAMED[subject]} "${unknown}"; correct it, or use "${WHOLE}" for every key, including future ones`;
+    const detail = `there is no ${NAMED[subject]} "${unknown}"; correct the name, or use "${WHOLE}" for every key, including future ones`;
     throw wrong('approval-policy.key', `/keys/${keys.indexOf(unknown)}`, detail);
   }
 }

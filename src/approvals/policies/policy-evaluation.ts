@@ -33,7 +33,7 @@ export interface ApprovalRequirement {
 
 /**
  * Certainty is the required certainty of an evaluation. `provisional` accepts policies that could not be compared with the audit log, because `judgeNow`
- * evaluates the use again before it is carried out.
+ * evaluates the use again before the use is carried out.
  */
 type Certainty = 'confirmed' | 'provisional';
 
@@ -168,7 +168,7 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Verifies that the policies that a transaction sees are as new as those in the log. Without this check, a change to restored older policies would get
+   * Verifies that the policies that a transaction sees are as new as the policies in the log. Without this check, a change to restored older policies would get
    * the revision of the policies in the log, and would be accepted.
    *
    * @throws Problem `approval-policy.changed`

@@ -36,7 +36,7 @@ export class TriedUseBody {
   @Optional(JsonObject(8192, { example: { filename: 'app.tar.gz' } })) metadata?: Record<string, unknown>;
   /** ID of the caller, or of the person behind the caller. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 64)) caller?: string;
-  /** The claims of a workload's token, as its issuer would sign them. If omitted, the caller is not a workload. */
+  /** The claims of a workload's token, as the issuer would sign the claims. If omitted, the caller is not a workload. */
   @Optional(JsonObject(12_288, { example: { repository: 'org/app', ref: 'refs/tags/v1.2' } }))
   claims?: Record<string, unknown>;
   /** Name of the trust that the token would match. @example 'app releases' */
