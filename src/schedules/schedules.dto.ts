@@ -106,7 +106,7 @@ export class ScheduleRunView {
   /** Trigger of the run: `time` (the run was due), `missed` (no worker was running when the run was due) or `hand` (a user started it). */
   @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' }) trigger: RunTrigger;
   @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' }) status: RunStatus;
-  /** Result of the run, or the reason why it was skipped or failed. @example '1,204 assets' */
+  /** Result of the run, or the reason why the run was skipped or failed. @example '1,204 assets' */
   detail: string | null;
   /** Number of missed due times that the run covers. @example 0 */
   missed: number;
