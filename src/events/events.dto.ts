@@ -10,8 +10,8 @@ const EXAMPLE = exampleMessage('signing-request.signed');
 
 export class EventsQuery {
   /**
-   * Position after which the page starts: `cursor` of the previous page, the ID of an event, or `latest` for the end of the log. Omit it to start with the
-   * oldest event.
+   * Position after which the page starts: `cursor` of the previous page, the ID of an event, or `latest` for the end of the log. If omitted, the page starts
+   * with the oldest event.
    * @example latest
    */
   @Optional(Text(1, 1024)) after?: string;

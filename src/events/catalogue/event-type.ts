@@ -48,7 +48,7 @@ export interface EventType {
   readonly othersNeed?: Scope;
   /** Member of `data` with the name of the signing key. Credentials that are limited to other signing keys do not receive the event. */
   readonly keyMember?: string;
-  /** Whether endpoints created by versions that stored no owner receive the event, because those versions sent it. */
+  /** Whether endpoints created by versions that stored no owner receive the event, because those versions sent the event. */
   readonly needsNoOwner?: true;
   /** Whether the delivery log shows the message to everyone who can read webhooks. */
   readonly isShownInLog?: true;

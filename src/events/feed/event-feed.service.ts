@@ -82,7 +82,7 @@ export class EventFeed {
     throw new Problem('malformed', 'request.cursor', detail, { errors: [{ pointer: '/after', detail }] });
   }
 
-  /** Returns the cursor for a position. The cursor contains the ID of the preceding entry, so it does not reveal the number of entries. */
+  /** Returns the cursor for a position. The cursor contains the ID of the preceding entry, so the cursor does not reveal the number of entries. */
   private async cursorBefore(tx: EntityManager, position: number): Promise<string> {
     const [row]: { id: string }[] = await tx.query(`SELECT entry_id AS id FROM log_leaf WHERE index = $1`, [
       position - 1,
