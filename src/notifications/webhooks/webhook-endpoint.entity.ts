@@ -67,7 +67,9 @@ export class WebhookEndpoint {
   createdAt: Date;
 }
 
-/** WebhookOldSecret is a rotated signing secret. Messages are also signed with it until `until`, so that receivers can switch to the new secret. */
+/**
+ * WebhookOldSecret is a rotated signing secret. Until `until`, messages are also signed with the old secret, so that receivers can switch to the new secret.
+ */
 @Entity('webhook_old_secret')
 export class WebhookOldSecret {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhook_old_secret_id' })
