@@ -23,7 +23,7 @@ export interface SealedFields {
 const SEAL_BYTES = 32;
 
 /**
- * Seals entries as the service writes them (HMAC-SHA-256) with a key derived from SVC_JWT_SECRET, so that someone who can write to the database but
+ * Seals entries with HMAC-SHA-256 and a key derived from SVC_JWT_SECRET when the service writes the entries, so that someone who can write to the database but
  * does not know the settings cannot forge an entry.
  */
 @Injectable()

@@ -12,7 +12,7 @@ export interface LoggedPerson {
   readonly roles?: readonly RoleName[];
   /** Time at which the account was disabled, in milliseconds; 0 if the account is enabled. */
   readonly disabledAt?: number;
-  /** Authenticators and passkeys: maps each ID to the entry that added it. */
+  /** Authenticators and passkeys: maps the ID of each factor to the entry that added the factor. */
   readonly factors?: Readonly<Record<string, string>>;
   /** Groups listed by identity providers at the last sign-in, by provider. */
   readonly groups?: Readonly<Record<string, readonly string[]>>;

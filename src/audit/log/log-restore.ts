@@ -166,12 +166,12 @@ function factsOf({ anchor, size, root }: LogStanding, witnessed: LogState | unde
 }
 
 function withoutDatabase({ size, origin }: LogAnchor): Problem {
-  const detail = `The HSM has signed ${size} leaves of the audit log ${origin}, but this database contains no audit log: it is empty or belongs to another installation. Restore the database of this token, or correct SVC_DATABASE_URL; otherwise, ${ACCEPT}.`;
+  const detail = `The HSM has signed ${size} leaves of the audit log ${origin}, but this database contains no audit log: the database is empty or belongs to another installation. Restore the database of this token, or correct SVC_DATABASE_URL; otherwise, ${ACCEPT}.`;
   return new Problem('unavailable', 'log.no-database', detail);
 }
 
 function ofBackup({ backup, madeAt }: Pick<RestoredDatabase, 'backup' | 'madeAt'>): Problem {
-  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()} and lacks all later revocations and signatures. To accept it, ${ACCEPT}.`;
+  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()} and lacks all later revocations and signatures. To accept the database, ${ACCEPT}.`;
   return new Problem('unavailable', 'log.restored', detail);
 }
 

@@ -118,7 +118,7 @@ export class LogSequencer {
     const key = await this.keys.ensured();
     const root = await this.verifiedRoot(tx, size);
     const note = await this.anchors.sign(tx, key, { size, root, lastNote: last?.note });
-    // The row exists if a process stopped after signing, or if it was inserted directly with SQL.
+    // The row exists if a process stopped after signing, or if the row was inserted directly with SQL.
     await tx.query(
       `INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)
        ON CONFLICT (size) DO UPDATE SET root = excluded.root, note = excluded.note, at = now()`,

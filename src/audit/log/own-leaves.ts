@@ -74,6 +74,6 @@ export async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: I
 }
 
 function foreignLeaf(index: number): Problem {
-  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was modified afterwards, so no checkpoint is signed. Find out who wrote it, then mark it as foreign with "sealwright-admin accept-log".`;
+  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was modified afterwards, so no checkpoint is signed. Find out who wrote the leaf, then mark the leaf as foreign with "sealwright-admin accept-log".`;
   return new Problem('conflict', 'log.foreign-leaf', detail);
 }

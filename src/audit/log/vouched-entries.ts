@@ -12,8 +12,8 @@ import { rangeHashes } from './log-tiles.js';
 const MAX_CLOCK_MS = 5 * 60_000;
 
 /**
- * Reads audit entries that the service wrote: entries with a valid seal and, among entries from before seals existed, those in a tree signed with the log key.
- * Entries that were inserted with SQL are excluded.
+ * Reads audit entries that the service wrote: entries with a valid seal and, among entries from before seals existed, the entries in a tree signed with the log
+ * key. Entries that were inserted with SQL are excluded.
  */
 @Injectable()
 export class VouchedEntries {
