@@ -87,7 +87,7 @@ export class TokenLog {
 
   /**
    * Signs a checkpoint before pending key changes, because the service waits for the signature with an open transaction. The signature is returned only after
-   * the anchor has been written. After a crash between these two steps, the same checkpoint can be signed again, because it equals the anchor.
+   * the anchor has been written. After a crash between these two steps, the same checkpoint can be signed again, because the checkpoint equals the anchor.
    */
   sign(order: CheckpointOrder): Promise<CheckpointAnswer> {
     return this.changes.runNext(async () => {

@@ -98,7 +98,7 @@ export class KeyProcessSupervisor {
     this.startedAt = this.lastMessageAt = performance.now();
     let pin: string;
     try {
-      // The PIN is read for each start, so that it need not be kept in memory.
+      // The PIN is read for each start, so that the PIN need not be kept in memory.
       pin = readPin(this.config);
     } catch (error) {
       const fault = error instanceof ConfigError ? error.faults[0] : undefined;
