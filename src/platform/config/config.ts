@@ -93,7 +93,7 @@ export class Config extends SettingReader {
   readonly databaseReplication = this.oneOf('SVC_DATABASE_REPLICATION', ['any', 'warn', 'required']);
   readonly databaseReadMaxAgeSeconds = this.whole('SVC_DATABASE_READ_MAX_AGE_SECONDS', 2, 3600);
   readonly databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
-  /** Days for which data is kept after it is no longer needed; 0 keeps data forever. */
+  /** Number of days for which data is kept after the data is no longer needed; 0 keeps data forever. */
   readonly keptDays = {
     documents: this.whole('SVC_KEEP_DOCUMENTS_DAYS', 0, MAX_KEPT_DAYS),
     scanResults: this.whole('SVC_KEEP_SCAN_RESULTS_DAYS', 0, MAX_KEPT_DAYS),

@@ -64,7 +64,7 @@ export class GroupCommit<Item, Result> {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    // While all lanes are busy, items accumulate. The next lane to become free commits them.
+    // While all lanes are busy, items accumulate. The next lane to become free commits the items.
     while (this.underWay < this.shape.lanes && this.waiting.size > 0) {
       const group = this.waiting.take(this.shape.max);
       this.lastSize = group.length;

@@ -23,7 +23,7 @@ export function tracedCommit<Result>(table: string, work: () => Promise<Result>)
   return traced('db.commit', { 'db.system.name': 'postgresql', 'db.collection.name': table }, work);
 }
 
-/** resumed runs queued work in the trace of the request that queued it. */
+/** resumed runs queued work in the trace of the request that queued the work. */
 export function resumed<Result>(
   parent: string | null,
   name: string,

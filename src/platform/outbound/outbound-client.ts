@@ -82,7 +82,7 @@ export class OutboundClient {
     }
   }
 
-  /** Returns why a request to this target would be refused; undefined if it would be allowed or if the name cannot be resolved. */
+  /** Returns why a request to this target would be refused; undefined if the request would be allowed or if the name cannot be resolved. */
   async refusalOf(target: string): Promise<string | undefined> {
     try {
       const url = this.read(target);

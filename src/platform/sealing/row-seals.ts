@@ -228,7 +228,7 @@ export class RowSeals {
     const { accounts } = (await this.log?.latest()) ?? this.logged;
     const known = names.map((name) => accounts.get(name)).find((id) => id !== undefined);
     if (known === undefined) return;
-    const detail = `The audit log contains the account ${known} for this person, but the database does not, so the row was deleted outside the service. An operator must restore it.`;
+    const detail = `The audit log contains the account ${known} for this person, but the database does not, so the row was deleted outside the service. An operator must restore the row.`;
     throw new Problem('conflict', 'row.not-sealed', detail);
   }
 

@@ -69,6 +69,6 @@ function localAddressOf({ raw }: FastifyRequest): string {
 }
 
 function foreign(host = ''): Problem {
-  const detail = `The host "${host}" is not a name of this service. If it should be, an operator must add it to SVC_ALLOWED_HOSTS or change SVC_PUBLIC_URL.`;
+  const detail = `The host "${host}" is not a name of this service. If the host name is correct, an operator must add it to SVC_ALLOWED_HOSTS or change SVC_PUBLIC_URL.`;
   return new Problem('misdirected', 'request.host', detail);
 }

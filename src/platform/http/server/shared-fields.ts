@@ -125,7 +125,7 @@ export const SHARED_FIELDS: Readonly<Record<string, string>> = {
   accepted: 'Whether the input would be accepted.',
   stages: 'Stages of the approval, in order.',
   commentRequired: 'Whether a vote requires a comment.',
-  unless: 'Exceptions on verified facts. No approval is required if all of them hold.',
+  unless: 'Exceptions on verified facts. No approval is required if all exceptions hold.',
   decidedAt: 'Time of the decision.',
   requestId: 'ID of the signing request.',
   request: 'Signing request.',
