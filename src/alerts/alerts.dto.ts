@@ -65,7 +65,10 @@ export class AlertView {
   title: string;
   /** Subject of the last event. */
   subject: AlertSubjectView;
-  /** Facts of the last event, starting with `where` and `why`. `NONE` to `CRITICAL` are the numbers of assets at each risk level; `examples` lists names. */
+  /**
+   * Facts of the last event, starting with `where` and `why`. `NONE` to `CRITICAL` contain the number of assets at each risk level; `examples` lists names of
+   * assets.
+   */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,

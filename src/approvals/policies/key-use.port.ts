@@ -7,7 +7,7 @@ export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 export interface KeyUseToApprove {
   /** Name of the key. */
   readonly key: string;
-  /** Names of the keys that this key replaced, directly or indirectly. A policy that names a former key also covers this key. */
+  /** Names of the keys that this key replaced, directly or indirectly. A policy that lists a former key also covers this key. */
   readonly formerKeys?: readonly string[];
   readonly facts: PolicyFacts;
   /**
@@ -51,7 +51,7 @@ export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[
   };
   return principals.map((principal) => {
     const facts = { ...common, 'metadata.principal': kind === 'host' ? hostNames(principal) : [principal] };
-    // A pattern can cover hosts that a condition names, so conditions on the principal hold for a pattern.
+    // A pattern can match hosts that a condition lists, so conditions on the principal hold for a pattern.
     return kind === 'host' && /[*?]/.test(principal)
       ? { key, facts, interchangeable: ['metadata.principal'] }
       : { key, facts };

@@ -128,7 +128,7 @@ export class PolicyEvaluation {
     return judged;
   }
 
-  /** Like `judgeAll`, with policies that were compared with the log and are at least as new as those that the transaction sees. */
+  /** Like `judgeAll`, with policies that were compared with the log and are at least as new as the policies that the transaction sees. */
   async judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     const isKnown = this.last?.book.revision === row?.revision && performance.now() < (this.last?.until ?? 0);

@@ -135,7 +135,7 @@ export class RightsHistory {
    * destroyed or whose destruction is scheduled, with the time in milliseconds.
    */
   readonly withdrawn: Map<string, number>;
-  /** Signing keys whose destruction is scheduled, with the IDs of everyone whose rights the call required: the caller and the people behind it. */
+  /** Signing keys whose destruction is scheduled, with the IDs of everyone whose rights the call required: the caller and the people behind the caller. */
   readonly destructions: Map<string, readonly string[]>;
   /** Revision of each approval policy; 0 if the policy was removed. */
   readonly policies: Map<string, number>;
@@ -149,7 +149,7 @@ export class RightsHistory {
   readonly rejections: Map<string, LoggedRejections>;
   /** Edit counter of each row (`SealedOptions.edits`), by ID. */
   readonly edits: Map<string, number>;
-  /** IDs of accounts by the names under which they were created (`addressName`, `subjectName`). */
+  /** IDs of accounts by the names under which the accounts were created (`addressName`, `subjectName`). */
   readonly accounts: Map<string, string>;
   /**
    * ID of the last extension's audit entry, by approval. Without this ID, an attacker who removes the entry could undo the stages that a stricter policy
@@ -252,7 +252,7 @@ export class RightsHistory {
    * Returns why, according to the log, the user had lost the right to act at that time, as a clause without a full stop; undefined if the user still had the
    * right.
    *
-   * @param toleranceMs maximum time between a loss and an action that counts as a race between two processes
+   * @param toleranceMs maximum time between a loss and an action that is treated as a race between two processes
    */
   objectionTo(person: ActingPerson, toleranceMs = 0): string | undefined {
     const { id, session, methods, scope, at } = person;

@@ -29,8 +29,8 @@ interface AcceptedRestore {
 }
 
 /**
- * Checks that the database and the token match and are from the same time, and lets an operator accept a database that is behind. The log then continues
- * under another name, so that no two histories share a name.
+ * Checks that the database and the token match and are from the same time, and lets an operator accept a database that is older than the token. The log then
+ * continues under another name, so that no two histories share a name.
  */
 @Injectable()
 export class LogRestore {

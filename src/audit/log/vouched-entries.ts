@@ -69,7 +69,7 @@ export class VouchedEntries {
   }
 
   /**
-   * Reports whether the entry was written by an earlier version, or under another SVC_JWT_SECRET. Returns false for an entry of this version whose seal was
+   * Reports whether the entry was written by an earlier version, or with another SVC_JWT_SECRET. Returns false for an entry of this version whose seal was
    * removed in the database.
    */
   private async isOlder(tx: EntityManager, row: EntryRow): Promise<boolean> {

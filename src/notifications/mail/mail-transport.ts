@@ -9,7 +9,7 @@ import { oneLine } from '../../platform/text/truncate.js';
 /** Time limit for the connection, and then for the SMTP greeting, which some servers delay. */
 const GREETING_MS = 60_000;
 /**
- * Time limit for a response (RFC 5321 section 4.5.3.2). Servers may filter an email before they accept it. A client that gives up too early would send a
+ * Time limit for a response (RFC 5321 section 4.5.3.2). A server may filter an email before accepting the email. A client that gives up too early would send a
  * delivered email again (RFC 1047).
  */
 const ANSWER_MS = 5 * 60_000;

@@ -47,7 +47,10 @@ export class WebhookEndpoint {
   @Column('text', { array: true, nullable: true })
   givers: string[] | null;
 
-  /** ID of the person whose resources the endpoint may receive events about; empty if the owner is a workload, null in rows of earlier versions. */
+  /**
+   * ID of the person who owns the endpoint, which may receive events about this person's resources. Empty if the owner is a workload, null in rows of earlier
+   * versions.
+   */
   @Column('text', { nullable: true })
   ownerId: string | null;
 

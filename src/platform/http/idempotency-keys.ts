@@ -78,7 +78,7 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
 }
 
 /**
- * IdempotencyKeys makes a POST safe to repeat. The key and the resource commit together, so a repeated request finds the resource. Keys are kept for
+ * IdempotencyKeys makes a POST safe to repeat. The key and the resource are committed together, so a repeated request finds the resource. Keys are kept for
  * KEPT_HOURS.
  */
 @Injectable()

@@ -14,7 +14,7 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * parseJsonBody parses a JSON body. Rejects deep nesting, too many values, prototype names, NUL characters and lone surrogates (which PostgreSQL cannot
- * store), numbers beyond the safe integers of a double, and duplicate names. An empty body returns undefined, because many clients send a media type with
+ * store), numbers beyond the range of safe integers, and duplicate names. Returns undefined for an empty body, because many clients send a media type with
  * every request. A UTF-8 byte order mark is skipped. The error for another encoding contains the name of the encoding.
  */
 export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {

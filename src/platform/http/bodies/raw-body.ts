@@ -41,7 +41,7 @@ export class RawBody {
   }
 }
 
-/** TakesRaw makes a route receive its body as bytes, with its own limit. */
+/** TakesRaw makes a route receive the body as bytes, with a separate size limit. */
 export const TakesRaw = (limit: number, types: readonly string[], scope?: string): MethodDecorator =>
   RouteConfig({ raw: { limit, types, scope } satisfies RawRoute });
 
