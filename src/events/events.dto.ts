@@ -22,7 +22,7 @@ export class EventsQuery {
 }
 
 export class EventSubjectView {
-  /** @example signing-request */
+  /** Kind of the subject. @example signing-request */
   kind: string;
   /** ID of the subject. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -31,6 +31,7 @@ export class EventSubjectView {
 export class EventView {
   /** ID of the event, also contained in messages about the event. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
+  /** Type of the event. */
   @ApiProperty({ enum: EVENT_NAMES, example: EXAMPLE.type }) type: EventName;
   timestamp: Date;
   /** What the event is about. Events about the same subject are in order. */
