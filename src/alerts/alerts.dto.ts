@@ -37,7 +37,7 @@ export class ChangeAlertBody {
   @Optional(IdRef({ nullable: true, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' }))
   @Nullable()
   ownerId?: string | null;
-  /** No notifications are sent until this time; null unmutes the alert. */
+  /** Time until which no notifications are sent; null unmutes the alert. */
   @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 
   toChange(): AlertChange {

@@ -33,6 +33,7 @@ export class EventView {
   id: string;
   /** Type of the event. */
   @ApiProperty({ enum: EVENT_NAMES, example: EXAMPLE.type }) type: EventName;
+  /** Time of the event. */
   timestamp: Date;
   /** What the event is about. Events about the same subject are in order. */
   subject: EventSubjectView;
@@ -62,7 +63,7 @@ export class EventPageView {
 }
 
 export class EventTypeView {
-  /** @example signing-request.signed */
+  /** Name of the event type. @example signing-request.signed */
   name: string;
   /** When the event occurs. @example 'A signing request was signed.' */
   description: string;

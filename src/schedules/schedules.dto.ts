@@ -24,7 +24,7 @@ const SHOWN = 5;
 export class CreateScheduleBody {
   /** Unique name of the schedule. @example 'nightly scan of the data centre' */
   @Name(1, 100) name: string;
-  /** Five fields: minute, hour, day of month, month, day of week. Mutually exclusive with `intervalSeconds`. @example '30 2 * * *' */
+  /** Cron expression with five fields: minute, hour, day of month, month, day of week. Mutually exclusive with `intervalSeconds`. @example '30 2 * * *' */
   @Optional(Text(9, 100)) cron?: string;
   /** @example 3600 */
   @Optional(Int(60, 31_536_000)) intervalSeconds?: number;
@@ -34,7 +34,7 @@ export class CreateScheduleBody {
   @Text(1, 64) target: string;
   /** Settings of the operation that the schedule runs. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
-  /** For runs that became due while no worker was running: `once` starts one run for all of them, and `skip` starts none. */
+  /** For runs that became due while no worker was running: `once` starts one run for all missed runs, and `skip` starts none. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
   /** Time limit of a run in minutes. A run that takes longer fails. @example 1440 */
   @Optional(Int(1, 10_080)) timeoutMinutes?: number;
@@ -48,7 +48,7 @@ export class CreateScheduleBody {
 
 /** Omitted fields remain unchanged. */
 export class ChangeScheduleBody extends PartialType(OmitType(CreateScheduleBody, ['target', 'toOrder'])) {
-  /** False pauses the schedule. @example false */
+  /** Whether the schedule is enabled; false pauses the schedule. @example false */
   @Optional(Flag()) enabled?: boolean;
 
   toChange(): ScheduleChange {

@@ -36,7 +36,7 @@ export class CreateWebhookBody {
    * @example https://desk.example/hooks/sealwright
    */
   @Text(0, 2000) url: string;
-  /** `standard` is signed JSON (Standard Webhooks). */
+  /** Format of the messages. `standard` is signed JSON (Standard Webhooks). */
   @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
   /**
    * Subscribed events: a single event (`approval.requested`), all events of an area (`approval.*`) or all events (`*`). The endpoint receives only events that
@@ -57,7 +57,7 @@ export class CreateWebhookBody {
 
 /** Omitted fields remain unchanged. */
 export class ChangeWebhookBody extends PartialType(OmitType(CreateWebhookBody, ['format', 'toOrder'])) {
-  /** Disabling the endpoint discards its pending messages. @example true */
+  /** Whether the endpoint is enabled. Disabling the endpoint discards its pending messages. @example true */
   @Optional(Flag()) enabled?: boolean;
 }
 

@@ -89,7 +89,7 @@ export class ApprovalView {
   id: string;
   status: ApprovalStatus;
   subject: ApprovalSubjectView;
-  /** @example 'Sign app-1.2.0.tar.gz with the key release' */
+  /** One-line summary of the request. @example 'Sign app-1.2.0.tar.gz with the key release' */
   title: string;
   /** The document that the hash covers. For a batch, the document contains `items` with one line per request; lists of approvals omit `items`. */
   @ApiProperty({

@@ -11,7 +11,7 @@ const CERTIFICATE_KINDS = ['user', 'host'] as const;
 
 /** Content of an SSH certificate, which is evaluated instead of a signing request. */
 export class TriedCertificateBody {
-  /** Login names or host names; each is evaluated separately. @example ["deploy"] */
+  /** Login names or host names. Each name is evaluated separately. @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 }) principals: string[];
   /** @example ann@example.org */
   @Optional(Text(1, 255)) keyId?: string;

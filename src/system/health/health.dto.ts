@@ -3,7 +3,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 export class ComponentHealth {
   /** State of the component. UNKNOWN if the component is not configured or if the state cannot be determined. */
   status: 'UP' | 'DOWN' | 'UNKNOWN';
-  /** Details of the component. Only for signed-in callers. */
+  /** Details of the component, for authenticated callers only. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { detail: 'ok' } })
   details?: Record<string, unknown>;
 }
@@ -22,7 +22,7 @@ export class HealthComponents {
   workers?: ComponentHealth;
   /** DOWN if a background job of any process has failed three times in a row. `details.jobs` lists the jobs of this process. */
   background?: ComponentHealth;
-  /** The service's own timestamp authority. */
+  /** Health of the service's own timestamp authority. */
   tsa?: ComponentHealth;
   mail?: ComponentHealth;
   /** Whether an administrator can sign in; UNKNOWN while there are no users. */
@@ -37,11 +37,13 @@ export class HealthComponents {
 
 /** Compatible with Spring Boot Actuator, which monitoring tools support. */
 export class Health {
+  /** State of the service. */
   status: 'UP' | 'DEGRADED' | 'DOWN' | 'OUT_OF_SERVICE';
   components: HealthComponents;
 }
 
 export class Liveness {
+  /** Always `UP`, because the process can respond. */
   status: 'UP';
 }
 
