@@ -73,7 +73,7 @@ export const SHARED_FIELDS: Readonly<Record<string, string>> = {
   password: 'Password of the user.',
   ok: 'Whether the check passed.',
   issuer: 'URL of the issuer.',
-  keys: 'Names of signing keys.',
+  keys: 'Names of the signing keys.',
   threshold: 'Number of required approvals.',
   scheme: 'Signature scheme.',
   results: 'Result for each requirement.',
