@@ -119,9 +119,9 @@ export class Approval {
   supersededBy: string | null;
 }
 
-/** Approvers are reminded only if they have at least this much time to decide. */
+/** Approvers are reminded only if the decision period is at least this long. */
 const MIN_REMINDED_SECONDS = 10;
-/** Fraction of the time to decide after which approvers are reminded. The messages in `approval-notices.ts` mention this fraction. */
+/** Fraction of the decision period after which approvers are reminded. The messages in `approval-notices.ts` mention this fraction. */
 const REMINDER_SHARE = 0.5;
 
 /** Returns the columns `expiresAt` and `remindAt` of an approval that expires after the given number of seconds. */

@@ -20,7 +20,10 @@ export interface DatabaseAddress extends UserInfo {
 const URI = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 const DEFAULT_PORT = 5432;
 const PLAIN = ['', 'disable'];
-/** Values of `sslmode` with verification. `require` also verifies the certificate, because an unverified certificate does not protect against impersonation. */
+/**
+ * Values of `sslmode` that verify the certificate. `require` also verifies the certificate, because an unverified certificate does not protect against
+ * impersonation.
+ */
 const VERIFIED = ['require', 'verify-ca', 'verify-full'];
 const ANY = ['', 'any'];
 const WRITABLE = ['read-write', 'primary'];

@@ -31,7 +31,7 @@ export class IdempotencyKey {
   createdAt: Date;
 }
 
-/** Hours after which the same key creates another resource. */
+/** Number of hours for which a key is kept. Afterwards, the same key creates another resource. */
 const KEPT_HOURS = 24;
 
 /** IDEMPOTENCY_KEY describes the header in the OpenAPI document. */

@@ -35,7 +35,7 @@ export class HealthComponents {
   log?: ComponentHealth;
 }
 
-/** Compatible with Spring Boot Actuator, which monitoring tools support. */
+/** Health of the service, in the format of Spring Boot Actuator, which many monitoring tools support. */
 export class Health {
   /** State of the service. */
   status: 'UP' | 'DEGRADED' | 'DOWN' | 'OUT_OF_SERVICE';

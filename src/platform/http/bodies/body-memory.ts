@@ -5,7 +5,7 @@ import { BODY_MEMORY_BYTES, LARGE_BODY_MEMORY_BYTES } from './body-limits.js';
 /** Minimum number of bytes counted per body, which limits the number of bodies. */
 const MIN_BYTES = 128 * 1024;
 /**
- * A caller may hold this many times the free memory. A single caller gets at most three quarters, and even if many callers use their full share, some
+ * A caller may hold up to this many times the free memory. A single caller gets at most three quarters, and even if many callers use their full share, some
  * memory remains for the next caller (dynamic threshold of shared buffers, Choudhury and Hahne 1998).
  */
 const SHARE_OF_FREE = 3;
