@@ -57,7 +57,7 @@ export class AlertsController {
 
   /**
    * Update an alert
-   * @remarks Sets the owner of an alert, or mutes it.
+   * @remarks Sets the owner of an alert, or mutes the alert.
    */
   @Patch(':id')
   @Needs('alerts:write')
@@ -117,7 +117,7 @@ export class AlertsController {
 
   /**
    * Resend alert notifications
-   * @remarks Resends the notifications of an alert through every channel of its rule.
+   * @remarks Resends an alert's notifications through every channel of the alert rule.
    */
   @Post(':id/notify')
   @HttpCode(202)

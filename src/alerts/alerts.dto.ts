@@ -19,9 +19,9 @@ import { shownFacts } from './model/alert-facts.js';
 const REASONS = ['opened', 'again', 'reopened', 'resolved', 'asked'] as const;
 
 export class AlertsQuery extends PageQuery {
-  /** Only alerts in this state. */
+  /** Only alerts with this status. */
   @Optional(OneOf(ALERT_STATUSES, { example: 'OPEN' })) status?: AlertStatus;
-  /** Only alerts of this rule. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Only alerts that this rule opened. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) rule?: string;
   /** Only alerts owned by this user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) owner?: string;
@@ -37,7 +37,7 @@ export class ChangeAlertBody {
   @Optional(IdRef({ nullable: true, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' }))
   @Nullable()
   ownerId?: string | null;
-  /** No notifications are sent until this time; null unmutes the alert. */
+  /** Time until which no notifications are sent; null unmutes the alert. */
   @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 
   toChange(): AlertChange {
@@ -65,7 +65,10 @@ export class AlertView {
   title: string;
   /** Subject of the last event. */
   subject: AlertSubjectView;
-  /** Facts of the last event, starting with `where` and `why`. `NONE` to `CRITICAL` are the numbers of assets at each risk level; `examples` lists names. */
+  /**
+   * Facts of the last event, starting with `where` and `why`. `NONE` to `CRITICAL` contain the number of assets at each risk level; `examples` lists names of
+   * assets.
+   */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,

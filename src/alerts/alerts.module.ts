@@ -19,7 +19,7 @@ import { DisabledWebhooks, WebhookEndpointsService } from './webhooks/webhook-en
 import { WebhookDeliveriesService } from './webhooks/webhook-deliveries.service.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 
-/** Alerts, the rules that open them, and webhook endpoints, which receive alerts and other events. */
+/** AlertsModule manages alerts, alert rules, and the webhook endpoints that receive alerts and other events. */
 @Module({
   imports: [AuditModule, TypeOrmModule.forFeature([Alert, AlertNotification, AlertRule])],
   controllers: [AlertRulesController, AlertsController, WebhooksController],

@@ -43,7 +43,7 @@ export class AlertsService {
         { id, status: In([...from]) },
         {
           status: to,
-          // Events also use the database clock. With another clock, an event after the change could appear to precede it.
+          // Events are timestamped by the database clock as well. With another clock, an event that follows the change could appear to precede the change.
           resolvedAt: resolved ? () => 'now()' : null,
           resolvedBy: resolved ? caller.name : null,
           notifyAt: null,
@@ -62,7 +62,7 @@ export class AlertsService {
     });
   }
 
-  /** Sets the owner of an alert, or mutes it. */
+  /** Sets the owner of an alert, or mutes the alert. */
   async change(caller: Caller, id: string, version: number, change: AlertChange): Promise<Alert> {
     return this.db.transaction(async (tx) => {
       const { ownerId } = change;
@@ -78,7 +78,7 @@ export class AlertsService {
     });
   }
 
-  /** Sends the notifications again, immediately, through every channel of the rule. */
+  /** Resends the alert's notifications immediately, through every channel of the rule. */
   async notify(caller: Caller, id: string): Promise<Sent[]> {
     return this.db.transaction(async (tx) => {
       const alert = await find(tx, id);

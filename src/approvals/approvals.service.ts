@@ -56,11 +56,11 @@ export interface ApprovalOrder extends ShownSubject {
 /** A subject that needs a new approval because its document has changed. */
 interface RenewalOrder extends ShownSubject {
   readonly id: string;
-  /** The uses to evaluate under the current policies. */
+  /** The key uses to evaluate under the current policies. */
   readonly uses: readonly KeyUseToApprove[];
 }
 
-/** UnheldRequest is a request that needs no approval. `keys` contains the names of the signing keys that it uses. */
+/** UnheldRequest is a request that needs no approval. `keys` contains the names of the signing keys that the request uses. */
 export interface UnheldRequest extends Requester {
   readonly basis: RequestBasis;
   readonly keys: readonly string[];
@@ -77,20 +77,20 @@ export interface CoveringApproval extends KnownApproval {
   /** IDs of the subjects that the approval covers. */
   readonly about: readonly string[];
   readonly hash: Buffer;
-  /** The document of a batch as canonical JSON, because it cannot be composed from a single subject. Null for other kinds of subjects. */
+  /** The document of a batch as canonical JSON, because the document cannot be composed from a single subject. Null for other kinds of subjects. */
   readonly shown: string | null;
 }
 
 /** GrantedApproval is the state of an approval when its subject is about to be carried out. */
 export interface GrantedApproval extends CoveringApproval {
-  /** True if the approval is APPROVED and each stage has enough votes from different people over `hash`, according to both the rows and the audit log. */
+  /** True if the approval is APPROVED and each stage has enough votes for `hash` from different people, according to both the rows and the audit log. */
   readonly granted: boolean;
   /** IDs of the entries that make up the history of a granted approval in the audit log. */
   readonly entries: readonly string[];
 }
 
 /**
- * ApprovalsService is the API for modules whose operations may need approval: it evaluates the policies, requests the approval, and checks it again
+ * ApprovalsService is the API for modules whose operations may need approval: it evaluates the policies, requests the approval, and checks the approval again
  * before the operation is carried out.
  */
 @Injectable()
@@ -116,7 +116,7 @@ export class ApprovalsService {
     return this.evaluation.judgeAll(kind, uses);
   }
 
-  /** Like `judgeAll`, with policies at least as new as those that the transaction sees. */
+  /** Like `judgeAll`, with policies at least as new as the policies that the transaction sees. */
   judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     return this.evaluation.judgeNow(tx, kind, uses);
   }
@@ -153,7 +153,7 @@ export class ApprovalsService {
     return this.extension.reopen(tx, id, demand);
   }
 
-  /** Makes the next evaluation read the policies again. Call this method after the policies have changed. */
+  /** Invalidates the cached policies, so that the next evaluation reads the policies again. Call this method after the policies have changed. */
   outdated(): void {
     this.evaluation.forget();
   }
@@ -178,7 +178,7 @@ export class ApprovalsService {
   /** Requests approval, in the transaction that writes the subject. Throws Problem `approval.too-many-open`. */
   async request(tx: EntityManager, caller: Caller, order: ApprovalOrder): Promise<void> {
     const { id, kind, subjectId, demand } = order;
-    // A rotation requests its approval after its hosts were surveyed. The limit on open approvals was verified when the rotation was requested.
+    // A rotation requests its approval after its hosts were surveyed. The limit on open approvals was checked when the rotation was requested.
     if (kind !== 'ssh-rotation') await this.assertRoom(tx, caller);
     const requester = {
       ownerId: caller.ownerId,
@@ -198,8 +198,8 @@ export class ApprovalsService {
 
   /**
    * Requests a new approval under the current policies, with a new expiry, because the document has changed for a legitimate reason. Votes on the old approval
-   * do not count for the new approval. The old approval becomes SUPERSEDED unless `isRest` is set, in which case it remains valid for the parts that are not
-   * requested again. If no policy demands approval any longer, the rules of the old approval apply.
+   * do not count for the new approval. The old approval becomes SUPERSEDED unless `isRest` is set, in which case the old approval remains valid for the parts
+   * that are not requested again. If no policy demands approval any longer, the rules of the old approval apply.
    */
   async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
     const row = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
@@ -223,7 +223,7 @@ export class ApprovalsService {
     await this.insert(tx, asked, order.items, { actor: APPROVALS_ACTOR, basis: logged.basis });
   }
 
-  /** Locks an approval against votes. Returns undefined if it is not pending, or if another transaction holds the lock. */
+  /** Locks an approval against votes. Returns undefined if the approval is not pending, or if another transaction holds the lock. */
   async holdPending(tx: EntityManager, id: string): Promise<KnownApproval | undefined> {
     const [row] = await lockDue<KnownApproval>(
       tx,
@@ -242,7 +242,7 @@ export class ApprovalsService {
   /**
    * Returns what an approval covers according to the audit log.
    *
-   * @throws Problem `approval.mismatch` if the row of the approval differs from the log
+   * @throws Problem `approval.mismatch` if the approval's row differs from the log
    */
   async coveringOf(tx: EntityManager, id: string): Promise<CoveringApproval> {
     const row = await tx.findOneByOrFail(Approval, { id });
@@ -320,7 +320,7 @@ export class ApprovalsService {
   }
 }
 
-/** Reports whether the log, which only the service can write, agrees with the row, which anyone with database access can change. */
+/** Reports whether the row, which anyone with database access can change, matches the log, which only the service can write. */
 function isGrantedBy(logged: LoggedApproval | undefined, { hash }: Pick<GrantedApproval, 'hash'>): boolean {
   return logged !== undefined && logged.hash === hash.toString('base64') && isApproved(logged);
 }

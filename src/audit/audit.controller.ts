@@ -26,7 +26,7 @@ export class AuditController {
 
   /**
    * List audit entries
-   * @remarks Returns audit entries, newest first. Filters select by action, actor, target and time.
+   * @remarks Returns audit entries, newest first. Filters select entries by action, actor, target and time.
    */
   @Get('entries')
   @Needs('audit:read')

@@ -10,8 +10,8 @@ const EXAMPLE = exampleMessage('signing-request.signed');
 
 export class EventsQuery {
   /**
-   * Position after which the page starts: `cursor` of the previous page, the ID of an event, or `latest` for the end of the log. Omit it to start with the
-   * oldest event.
+   * Position after which the page starts: `cursor` of the previous page, the ID of an event, or `latest` for the end of the log. If omitted, the page starts
+   * with the oldest event.
    * @example latest
    */
   @Optional(Text(1, 1024)) after?: string;
@@ -22,7 +22,7 @@ export class EventsQuery {
 }
 
 export class EventSubjectView {
-  /** @example signing-request */
+  /** Kind of the subject. @example signing-request */
   kind: string;
   /** ID of the subject. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -31,7 +31,9 @@ export class EventSubjectView {
 export class EventView {
   /** ID of the event, also contained in messages about the event. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
+  /** Type of the event. */
   @ApiProperty({ enum: EVENT_NAMES, example: EXAMPLE.type }) type: EventName;
+  /** Time of the event. */
   timestamp: Date;
   /** What the event is about. Events about the same subject are in order. */
   subject: EventSubjectView;
@@ -61,7 +63,7 @@ export class EventPageView {
 }
 
 export class EventTypeView {
-  /** @example signing-request.signed */
+  /** Name of the event type. @example signing-request.signed */
   name: string;
   /** When the event occurs. @example 'A signing request was signed.' */
   description: string;

@@ -7,7 +7,7 @@ import { SealFormat } from '../platform/sealing/seal-format.js';
 /**
  * HsmSeal encrypts small secrets for the database with a key that never leaves the HSM. The secrets cannot be decrypted without the HSM, even with access to
  * the database and all settings. A secret that is encrypted for one purpose and place cannot be decrypted for another purpose or place. Throws the Problems of
- * KeyVault. `open` throws `hsm.not-authentic` if the bytes were changed, or if the purpose or place differs from the one passed to `close`.
+ * KeyVault. `open` throws `hsm.not-authentic` if the bytes were changed, or if the purpose or place differs from the value passed to `close`.
  */
 @Injectable()
 export class HsmSeal {

@@ -29,7 +29,7 @@ export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
  */
 export interface KeyIdentity {
   readonly purpose: SignerPurpose;
-  /** Owner of the key: `NAME vVERSION ID` of a signing key (ID: its UUID without hyphens), or the UUID of an SSH authority or SSH key. */
+  /** Owner of the key: `NAME vVERSION ID` of a signing key (ID: the key's UUID without hyphens), or the UUID of an SSH authority or SSH key. */
   readonly owner: string;
 }
 
@@ -58,7 +58,7 @@ export const KEY_TYPES = [...TOKEN_KEY_TYPES, ...ML_DSA_TYPES] as const;
 export type KeyType = (typeof KEY_TYPES)[number];
 export type TokenKeyType = (typeof TOKEN_KEY_TYPES)[number];
 
-/** Digest algorithms: name to length of the digest in bytes (FIPS 180-4, FIPS 202). */
+/** Digest algorithms, each with the length of the digest in bytes (FIPS 180-4, FIPS 202). */
 export const DIGEST_BYTES = {
   sha256: 32,
   sha384: 48,
@@ -70,8 +70,8 @@ export const DIGEST_BYTES = {
 export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 
 /**
- * Signature schemes: RSA as in RFC 8017 section 8; ECDSA as a DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest, with a context that
- * names the digest algorithm.
+ * Signature schemes: RSA as in RFC 8017 section 8; ECDSA as a DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest, with a context string
+ * that identifies the digest algorithm.
  */
 export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'] as const;
 export type SignatureScheme = (typeof SCHEMES)[number];
@@ -179,7 +179,7 @@ export interface CheckpointOrder {
 }
 
 /**
- * Reason that no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: the first leaves of the log differ from the signed
+ * Reason why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: the first leaves of the log differ from the signed
  * leaves. `other-key`: a different key signs this log. `no-anchor`: the token has no anchor for this log, and no checkpoint signed with its key was passed.
  */
 const LOG_HOLDS = ['rolled-back', 'forked', 'other-key', 'no-anchor'] as const;

@@ -44,7 +44,7 @@ export class RunExecutor implements OnApplicationBootstrap {
   private async carryOut(kind: string, target: ExecutableTarget): Promise<void> {
     if ((await this.open(kind)) === undefined) return;
     await this.leases.alone(`schedule-run ${kind}`, async () => {
-      // Reload the run: the previous holder of the lease may have ended it.
+      // Reload the run: the previous holder of the lease may have ended the run.
       const run = await this.open(kind);
       if (run !== undefined) await this.end(run.id, await endOf(target.carryOut(run.settings)));
     });

@@ -11,7 +11,7 @@ const NOT_AMONG_NEWEST = `t.due_at <= (SELECT n.due_at FROM schedule_run n WHERE
 
 const DUE_RUN = { table: 'schedule_run', where: `t.status = 'DUE'`, order: 't.id' };
 
-/** ScheduleClock turns due times into runs, starts due runs, and ends runs that exceed their time limit. */
+/** ScheduleClock creates runs for due times, starts due runs, and ends runs that exceed their time limit. */
 @Injectable()
 export class ScheduleClock {
   constructor(

@@ -60,8 +60,8 @@ export interface NewRun {
 }
 
 /**
- * Creates a run for a due time, at most once across all workers. The run is skipped if another run of the schedule is in progress. Returns the ID of
- * a new run.
+ * Creates a run for a due time, at most once across all workers. The run is skipped if another run of the schedule is in progress. Returns the run's ID if a
+ * run was created.
  */
 export async function insertRun(tx: EntityManager, run: NewRun): Promise<string | undefined> {
   const rows: { id: string }[] = await tx.query(

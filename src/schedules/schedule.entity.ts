@@ -35,7 +35,7 @@ export class Schedule {
   @Column('text', { default: 'once' })
   missed: MissedRule;
 
-  /** Minutes after which a run fails if its target has not ended it. */
+  /** Minutes after which a run fails if its target has not ended the run. */
   @Column('int', { default: 1440 })
   timeoutMinutes: number;
 

@@ -24,7 +24,7 @@ const SHOWN = 5;
 export class CreateScheduleBody {
   /** Unique name of the schedule. @example 'nightly scan of the data centre' */
   @Name(1, 100) name: string;
-  /** Five fields: minute, hour, day of month, month, day of week. Mutually exclusive with `intervalSeconds`. @example '30 2 * * *' */
+  /** Cron expression with five fields: minute, hour, day of month, month, day of week. Mutually exclusive with `intervalSeconds`. @example '30 2 * * *' */
   @Optional(Text(9, 100)) cron?: string;
   /** @example 3600 */
   @Optional(Int(60, 31_536_000)) intervalSeconds?: number;
@@ -32,9 +32,9 @@ export class CreateScheduleBody {
   @Optional(Text(1, 64)) timeZone?: string;
   /** Operation that the schedule runs. @example sensor-scan */
   @Text(1, 64) target: string;
-  /** Settings of the target. */
+  /** Settings of the operation that the schedule runs. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
-  /** For runs that became due while no worker was running: `once` starts one run for all of them, and `skip` starts none. */
+  /** For runs that became due while no worker was running: `once` starts one run for all missed runs, and `skip` starts none. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
   /** Time limit of a run in minutes. A run that takes longer fails. @example 1440 */
   @Optional(Int(1, 10_080)) timeoutMinutes?: number;
@@ -48,7 +48,7 @@ export class CreateScheduleBody {
 
 /** Omitted fields remain unchanged. */
 export class ChangeScheduleBody extends PartialType(OmitType(CreateScheduleBody, ['target', 'toOrder'])) {
-  /** False pauses the schedule. @example false */
+  /** Whether the schedule is enabled; false pauses the schedule. @example false */
   @Optional(Flag()) enabled?: boolean;
 
   toChange(): ScheduleChange {
@@ -103,10 +103,10 @@ export class ScheduleRunView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   dueAt: Date;
-  /** Trigger of the run: `time` (it was due), `missed` (no worker was running when it was due) or `hand` (a user started it). */
+  /** Trigger of the run: `time` (the run was due), `missed` (no worker was running when the run was due) or `hand` (a user started it). */
   @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' }) trigger: RunTrigger;
   @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' }) status: RunStatus;
-  /** Result of the run, or the reason why it was skipped or failed. @example '1,204 assets' */
+  /** Result of the run, or the reason why the run was skipped or failed. @example '1,204 assets' */
   detail: string | null;
   /** Number of missed due times that the run covers. @example 0 */
   missed: number;

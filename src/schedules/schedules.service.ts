@@ -59,8 +59,8 @@ export class SchedulesService {
   }
 
   /**
-   * Changes a schedule. New due times take effect immediately; runs that fell due during a pause are skipped. Unless the schedule is paused, it then runs in
-   * the caller's name.
+   * Changes a schedule. New due times take effect immediately; runs that fell due during a pause are skipped. Unless the schedule is paused, the schedule then
+   * runs in the caller's name.
    */
   async change(caller: Caller, id: string, version: number, change: ScheduleChange): Promise<Schedule> {
     const present = await this.get(id);
@@ -109,7 +109,7 @@ export class SchedulesService {
         throw new Problem(
           'conflict',
           'schedule.running',
-          'A run of this schedule is already in progress. Wait until it has ended.',
+          'A run of this schedule is already in progress. Wait for the run to end.',
         );
       await this.record(tx, caller, 'schedule.run', id, { run: made.id });
       return made;

@@ -12,7 +12,7 @@ const WAITING = { table: 'happening', where: 'true', order: 'id' };
 /** Key of the transaction-level advisory lock. Only one process at a time processes events, to keep their order. */
 const LOCK = 0x616c_7274;
 
-/** Turns alert events into alerts, in the transaction that removes the events. */
+/** Converts alert events to alerts, in the transaction that deletes the events. */
 @Injectable()
 export class AlertIntake {
   constructor(private readonly db: DataSource) {}
@@ -35,7 +35,7 @@ export class AlertIntake {
   }
 }
 
-/** Raises alerts for consecutive events in one statement. An event that ends a condition is applied after all events before it. */
+/** Raises alerts for consecutive events in one statement. An event that ends a condition is applied after all earlier events. */
 async function settle(tx: EntityManager, rules: readonly AlertRule[], events: readonly AlertEventRow[]): Promise<void> {
   let hits = new Map<string, Hit>();
   for (const event of events) {

@@ -10,7 +10,7 @@ const GATHER_SECONDS = 5;
 
 /**
  * Opens alerts, increments the counts of open alerts, and reopens alerts that were resolved before the event. Each call must contain at most one hit per
- * rule and key. A lasting condition (a silent sensor) counts once. If a user resolves the alert while the condition lasts, the alert stays resolved.
+ * rule and key. A lasting condition, such as a silent sensor, counts once. If a user resolves the alert while the condition lasts, the alert stays resolved.
  */
 export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<void> {
   if (hits.length === 0) return;

@@ -5,7 +5,7 @@ import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Background } from '../../platform/work/background.js';
 
 const EVERY_MS = 2000;
-/** Number of failed checks after which the HSM counts as down. The replacement of a key process takes less time than these checks. */
+/** Number of consecutive failed checks after which the HSM is considered down. Replacing a key process takes less time than these checks. */
 const CHECKS_BEFORE_DOWN = 5;
 
 /** Records an alert event if this process has been unable to reach the HSM for ten seconds, and another event when the HSM is reachable again. */

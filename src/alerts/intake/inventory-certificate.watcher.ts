@@ -25,8 +25,8 @@ interface ExpiringCertificate {
 }
 
 /**
- * SQL: active certificates that expire soon, numbered per reporter ($1: days). A certificate whose expiry another reporter moved to an earlier date
- * is included until one day after it expires.
+ * SQL that selects active certificates that expire within $1 days, numbered per reporter. A certificate whose expiry another reporter moved to an earlier date
+ * is included until one day after the expiry.
  */
 const ENDING = `
   ending AS MATERIALIZED (

@@ -4,8 +4,8 @@ import { RISK_LEVELS } from './alert-condition.js';
 const LEVEL = /^level([0-4])$/;
 
 /**
- * shownFacts returns the facts of an alert as users and webhooks receive them: numbers of assets are keyed by their risk level (`HIGH`) instead of its index
- * in the rows (`level3`), and `examples` is a list.
+ * shownFacts returns the facts of an alert in the form that users and webhooks receive. Numbers of assets are keyed by the name of the risk level (`HIGH`)
+ * instead of the key in the rows (`level3`), and `examples` is a list.
  */
 export function shownFacts(facts: AlertFacts): Record<string, AlertFact> {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [nameOf(name), shown(name, value)]));

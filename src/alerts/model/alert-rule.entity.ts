@@ -49,8 +49,8 @@ export class AlertRule {
   webhooks: string[];
 
   /**
-   * Read by `isActive`. Always false if the previous version does not support the condition, because that version fails on enabled rules with unknown
-   * conditions.
+   * Whether the rule is enabled; use `isActive` to read the state. Always false if the previous version does not support the condition, because that version
+   * fails on enabled rules with unknown conditions.
    */
   @Column('boolean', { default: true })
   enabled: boolean;

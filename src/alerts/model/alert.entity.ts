@@ -5,7 +5,7 @@ import type { AlertFacts } from '../../platform/events/alert-events.js';
 export const ALERT_STATUSES = ['OPEN', 'ACKNOWLEDGED', 'RESOLVED', 'REOPENED'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Alert transitions that users can make. New events turn RESOLVED into REOPENED as well. */
+/** Alert transitions that users can make. A new event also changes the status from RESOLVED to REOPENED. */
 export const ALERT_MOVES = {
   acknowledge: { from: ['OPEN', 'REOPENED'], to: 'ACKNOWLEDGED' },
   resolve: { from: ['OPEN', 'REOPENED', 'ACKNOWLEDGED'], to: 'RESOLVED' },
@@ -98,7 +98,7 @@ export class Alert {
 export type NotificationReason = 'opened' | 'again' | 'reopened' | 'resolved' | 'asked';
 export type NotificationChannel = 'email' | 'webhook';
 
-/** A notification of an alert: the email or webhook message that was queued. */
+/** An alert notification that was queued as an email or as a webhook message. */
 @Entity('alert_notification')
 @Index('alert_notification_alert', ['alertId', 'id'])
 export class AlertNotification {
@@ -118,7 +118,7 @@ export class AlertNotification {
   @Column('text')
   channel: NotificationChannel;
 
-  /** Row in mail_message or webhook_delivery. */
+  /** ID of the row in mail_message or webhook_delivery. */
   @Column('uuid')
   reference: string;
 

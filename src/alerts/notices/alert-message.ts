@@ -32,7 +32,7 @@ const TITLE_PREFIX: Record<NotificationReason, string> = {
 const MAX_MAIL_LINE = 2000;
 const SHOWN_SEPARATELY = new Set(['where', 'why']);
 
-/** Returns the notification of an alert, readable by people and programs: event, location, reason, time and remedy. */
+/** Returns an alert's notification, which both people and programs can read: event, location, reason, time and remedy. */
 export function alertMessage(
   alert: NotifiedAlert,
   rule: AlertRule,
@@ -84,7 +84,7 @@ export function certificateAnnouncement(
 export function alertMail(message: WebhookMessage, severity: string): AlertMail {
   const { link = '' } = message;
   const title = nameInTitle(message.title, MAX_MAIL_LINE);
-  // Reporters choose the names of sources and assets, so each value is one line without links, and cannot imitate a section of the email.
+  // Reporters choose the names of sources and assets. Each value is rendered on one line without links, so that a name cannot imitate a section of the email.
   const facts = message.facts.map(({ name, value }) => ({ name, value: nameInTitle(value, MAX_MAIL_LINE) }));
   const lines = facts.map(({ name, value }) => `${name}\n  ${value}`);
   const rows = facts.map(

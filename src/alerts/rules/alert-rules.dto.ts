@@ -69,9 +69,9 @@ export class CreateAlertRuleBody {
 
 /** Omitted fields remain unchanged. */
 export class ChangeAlertRuleBody extends PartialType(OmitType(CreateAlertRuleBody, ['condition', 'toOrder'])) {
-  /** @example true */
+  /** Whether the rule is enabled. @example true */
   @Optional(Flag()) enabled?: boolean;
-  /** No notifications are sent until this time; null unmutes the rule. */
+  /** Time until which no notifications are sent; null unmutes the rule. */
   @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 
   toChange(): AlertRuleChange {

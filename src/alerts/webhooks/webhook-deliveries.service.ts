@@ -36,7 +36,7 @@ export class WebhookDeliveriesService {
     return this.cursors.newest(list, select, { limit, cursor });
   }
 
-  /** Sends a test message: the example of an event or, without a type, a message that names the caller. */
+  /** Sends a test message: an example event or, without a type, a message that contains the caller's name. */
   async test(caller: Caller, endpoint: string, type?: EventName): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
       const id = await this.webhooks.send(tx, endpoint, {
@@ -52,7 +52,7 @@ export class WebhookDeliveriesService {
     });
   }
 
-  /** Queues a finished delivery again, with the same ID. Messages for an earlier owner of the endpoint are refused. */
+  /** Requeues a finished delivery with the same ID. Messages for an earlier owner of the endpoint are not sent again. */
   async redeliver(caller: Caller, id: string): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
       await sharedAdvisoryLock(tx, OWNERS_LOCK);
@@ -81,7 +81,7 @@ function pending(): Problem {
   return new Problem(
     'conflict',
     'webhook.pending',
-    'This delivery is still pending, so there is no need to request it again.',
+    'This delivery is still pending. The service retries the delivery automatically.',
   );
 }
 

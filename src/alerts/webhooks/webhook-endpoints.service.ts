@@ -184,7 +184,7 @@ export class WebhookEndpointsService {
 }
 
 /**
- * Checks the subscriptions of a caller who becomes the owner of the endpoint.
+ * Validates the subscriptions of a caller who becomes the endpoint's owner.
  *
  * @throws Problem 422 `webhook.event-unknown`; 403 `webhook.event-forbidden` for a subscription with which the endpoint would never receive an event
  */
@@ -203,20 +203,23 @@ function assertMayReceive({ scopes }: Caller, events: readonly string[]): void {
   throw new Problem('forbidden', 'webhook.event-forbidden', detail, { errors });
 }
 
-/** Returns the columns of a new owner, because the caller changes the URL or the events, or enables the endpoint. Undefined if the owner stays the same. */
+/**
+ * Returns the columns that make the caller the owner, if the caller changes the URL or the events, or enables the endpoint. Returns undefined if the owner
+ * stays the same.
+ */
 function newOwner(
   { givers, ownerId }: Pick<WebhookEndpoint, 'givers' | 'ownerId'>,
   { url, events, enabled }: WebhookEndpointChange,
   caller: Caller,
 ) {
   const owner = ownerOf(caller);
-  // Different workloads of one trust have the same givers, and own nothing.
+  // Different workloads of the same trust have the same `givers` and an empty `ownerId`, so equal columns do not prove that the workload is the same.
   const isSame = owner.ownerId !== '' && isDeepStrictEqual(owner, { givers, ownerId });
   if (isSame || (events === undefined && url === undefined && enabled !== true)) return undefined;
   return { ...owner, ownedSince: () => 'clock_timestamp()' };
 }
 
-/** Reports whether the endpoint starts to follow the audit log with this change. The endpoint does not receive earlier events. */
+/** Reports whether this change makes the endpoint start to follow the audit log. The endpoint does not receive earlier events. */
 function followsAnew(
   { events, enabled, givers }: Pick<WebhookEndpoint, 'events' | 'enabled' | 'givers'>,
   change: WebhookEndpointChange,
@@ -231,7 +234,7 @@ function isFollowing(events: readonly string[]): boolean {
   return eventsOf(events).some(isDerived);
 }
 
-/** Returns SQL for the end of the audit log, or null if no event is derived from the log. */
+/** Returns SQL for the current end of the audit log, or null if none of the events is derived from the log. */
 function feedPositionOf(events: readonly string[]): (() => string) | null {
   return isFollowing(events) ? () => '(SELECT size FROM log_head)' : null;
 }
@@ -247,7 +250,7 @@ const MAX_OLD_SECRETS = 4;
 const HOUR_MS = 3_600_000;
 
 /**
- * Keeps the replaced secret, sealed, for `hours`. During this time, messages are signed with the replaced secret as well. With 0 hours, all old secrets
+ * Keeps the replaced secret, sealed, for `hours` hours. During this time, messages are signed with the replaced secret as well. With 0 hours, all old secrets
  * expire immediately.
  *
  * @throws Problem 409 `webhook.secrets` if there are too many old secrets.
@@ -262,7 +265,7 @@ async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buff
   const old = await tx.find(WebhookOldSecret, { where: { endpointId }, order: { until: 'ASC' } });
   const [first] = old;
   if (first !== undefined && old.length >= MAX_OLD_SECRETS) {
-    const detail = `This endpoint has ${MAX_OLD_SECRETS} old secrets that are still valid, which is the maximum. The first one expires at ${first.until.toISOString()}. To revoke all of them now, set overlapHours to 0.`;
+    const detail = `This endpoint has ${MAX_OLD_SECRETS} old secrets that are still valid, which is the maximum. The first of these secrets expires at ${first.until.toISOString()}. To revoke all of them now, set overlapHours to 0.`;
     throw new Problem('conflict', 'webhook.secrets', detail);
   }
   await tx.insert(WebhookOldSecret, { id: newId(), endpointId, secret, until: new Date(now + hours * HOUR_MS) });

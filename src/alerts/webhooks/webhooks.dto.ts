@@ -36,11 +36,11 @@ export class CreateWebhookBody {
    * @example https://desk.example/hooks/sealwright
    */
   @Text(0, 2000) url: string;
-  /** `standard` is signed JSON (Standard Webhooks). */
+  /** Format of the messages. `standard` is signed JSON (Standard Webhooks). */
   @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
   /**
-   * Subscribed events: a single event (`approval.requested`), all events of an area (`approval.*`) or all events (`*`). The endpoint receives the events
-   * that you may receive. Alert rules can also send to an endpoint without subscriptions. Unknown events are rejected with 422.
+   * Subscribed events: a single event (`approval.requested`), all events of an area (`approval.*`) or all events (`*`). The endpoint receives only events that
+   * you have permission to receive. Alert rules can also send to an endpoint without subscriptions. Unknown events are rejected with 422.
    */
   @ApiProperty({ ...KNOWN_EVENTS, required: false })
   @IsOptional()
@@ -57,7 +57,7 @@ export class CreateWebhookBody {
 
 /** Omitted fields remain unchanged. */
 export class ChangeWebhookBody extends PartialType(OmitType(CreateWebhookBody, ['format', 'toOrder'])) {
-  /** Disabling the endpoint discards its pending messages. @example true */
+  /** Whether the endpoint is enabled. Disabling the endpoint discards its pending messages. @example true */
   @Optional(Flag()) enabled?: boolean;
 }
 
@@ -67,7 +67,7 @@ export class RotateWebhookSecretBody {
 }
 
 export class TestWebhookBody {
-  /** Event whose example is sent, with `"test": true`. Omit it to send a `webhook.test` message. */
+  /** Event type of the example to send, with `"test": true`. If omitted, a `webhook.test` message is sent. */
   @Optional(OneOf(EVENT_NAMES, { example: 'signing-request.signed' })) type?: EventName;
 }
 
@@ -83,8 +83,8 @@ export class WebhookView {
   /** Stored subscriptions that match no existing event. @example [] */
   eventsWithoutEffect: string[];
   /**
-   * ID of the person whose permissions limit the events: the person behind the call that last set the URL or the events. Null for endpoints of earlier versions,
-   * which receive only events about alerts, approvals and hosts until they are changed.
+   * ID of the person whose permissions limit the events: the person behind the call that last set the URL or the events. Null for endpoints created by earlier
+   * versions. Until such an endpoint is changed, the endpoint receives only events about alerts, approvals and hosts.
    * @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12
    */
   ownerId: string | null;

@@ -75,7 +75,7 @@ export class ApprovalEndings {
 
   /**
    * Withdraws requests whose owner is disabled or no longer has a role that may make them, and requests of revoked keys and clients. Otherwise, approvers would
-   * review requests that the last vote withdraws.
+   * review requests that are withdrawn when the last vote is cast.
    */
   @Background({ name: 'approval-withdrawal', scope: 'process', due: LOST, when: isWorker })
   async withdrawLost(): Promise<void> {

@@ -22,7 +22,7 @@ export interface ApprovalManifest {
   readonly root: string;
 }
 
-/** Returns the audit entry of a requested approval. */
+/** Returns the audit entry for a requested approval. */
 export function requestedEntry(approval: Requested, actor: Actor, source?: string): NewEntry {
   const {
     policies,
@@ -45,7 +45,7 @@ export function requestedEntry(approval: Requested, actor: Actor, source?: strin
   return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
 }
 
-/** Returns the audit entry of an approval that needs further stages. The entry contains the stages of the previous entry, followed by the new stages. */
+/** Returns the audit entry for an approval that needs further stages. The entry contains the stages of the previous entry, followed by the new stages. */
 export function extendedEntry(
   approval: About & ApprovalRequirement & Pick<Approval, 'stage' | 'correlation'>,
   actor: Actor,
@@ -58,13 +58,13 @@ export function extendedEntry(
 
 /** VoterSession is the sign-in behind a vote. */
 export interface VoterSession {
-  /** ID of the audit entry of the sign-in that opened the session. */
+  /** ID of the audit entry for the sign-in that opened the session. */
   readonly signIn: string;
   /** ID of the identity provider; undefined for other sign-ins. */
   readonly provider: string | undefined;
 }
 
-/** Returns the audit entry of a vote. */
+/** Returns the audit entry for a vote. */
 export function voteEntry(
   approval: About,
   { decision, stage, comment }: ApprovalVote,
@@ -81,7 +81,7 @@ export function voteEntry(
   };
 }
 
-/** Returns the audit entry of a passed stage or a decision. */
+/** Returns the audit entry for a passed stage or a decision. */
 export function movedEntry(
   approval: About,
   to: { readonly status: ApprovalStatus; readonly stage: number },

@@ -32,7 +32,7 @@ export class ApprovalExtension {
   ) {}
 
   /**
-   * Returns the stages that lack approvals, with the number of missing votes as their threshold: first the approval's own stages, counting the votes
+   * Returns the stages that lack approvals, each with the number of missing votes as its threshold: first the approval's own stages, counting the votes
    * that are still valid, then the stages of the demand.
    */
   private async missingStages(
@@ -128,7 +128,7 @@ export class ApprovalExtension {
 }
 
 /**
- * Returns the votes that the approval's own stages lack, as one stage per group.
+ * Returns the missing votes in the approval's own stages, as one stage per group.
  *
  * @param given the group of each vote that still counts
  */

@@ -102,6 +102,6 @@ function assertMoved(moved: number): void {
     throw new Problem(
       'conflict',
       'approval.decided',
-      'The approval has just been decided by another vote. Read it again.',
+      'The approval has just been decided by another vote. Reload the approval.',
     );
 }

@@ -31,7 +31,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** Returns the marker of an approval, which equals `mark` in the query of ApprovalWatch. */
+/** Returns an approval's change marker, which has the same format as `mark` in ApprovalWatch's query. */
 export function approvalMarkOf({
   status,
   stage,

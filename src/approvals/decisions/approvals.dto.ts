@@ -34,13 +34,13 @@ export class ApprovalsQuery extends PageQuery {
   @Optional(OneOf(APPROVAL_STATUSES)) status?: ApprovalStatus;
   /** `me`: only approvals that are waiting for your vote. */
   @Optional(OneOf(['me'])) waiting?: 'me';
-  /** Only approvals of subjects of this kind. */
+  /** Only approvals whose subject is of this kind. */
   @Optional(OneOf(APPROVAL_KINDS)) subjectKind?: ApprovalKind;
-  /** Only approvals of this subject: its ID, the ID of a signing request in a batch, or the `reference` of signing requests. @example build-4711 */
+  /** Only approvals of this subject: the subject's ID, the ID of a signing request in a batch, or the `reference` of signing requests. @example build-4711 */
   @Optional(Text(1, 200)) subject?: string;
   /** Only approvals of signing requests for the key with this name or ID. @example release */
   @Optional(Text(1, 64)) key?: string;
-  /** Only approvals with this requester: `requester.id` or `requester.name`. @example ada@example.com */
+  /** Only approvals with this requester, given as `requester.id` or `requester.name`. @example ada@example.com */
   @Optional(Text(1, 320)) requester?: string;
   /** Only approvals requested at or after this time. */
   @Optional(Moment()) from?: Date;
@@ -89,7 +89,7 @@ export class ApprovalView {
   id: string;
   status: ApprovalStatus;
   subject: ApprovalSubjectView;
-  /** @example 'Sign app-1.2.0.tar.gz with the key release' */
+  /** One-line summary of the request. @example 'Sign app-1.2.0.tar.gz with the key release' */
   title: string;
   /** The document that the hash covers. For a batch, the document contains `items` with one line per request; lists of approvals omit `items`. */
   @ApiProperty({
@@ -108,7 +108,7 @@ export class ApprovalView {
   commentRequired: boolean;
   /** Number of rejections that end the approval. @example 1 */
   rejectThreshold: number;
-  /** The requester. `id` is the person behind the request, whose vote never counts. */
+  /** The requester. `id` identifies the person behind the request, whose vote never counts. */
   requester: ApprovalPersonView;
   votes: ApprovalVoteView[];
   createdAt: Date;

@@ -45,12 +45,12 @@ const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group
 const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequester('$1::text')} AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
   AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
 
-/** SQL query without results. */
+/** SQL query that returns no approvals. */
 const NO_IDS = 'SELECT NULL::uuid WHERE false';
 
 /** SQL expressions for the document of an approval and its digest. */
 const DOCUMENT = { text: 'shown', digest: `encode(sha256(convert_to(shown, 'UTF8')), 'base64')` };
-/** Returns SQL for lists, which do not read a batch's document, because it can have 1,000 lines. `listed` composes a short form of the document. */
+/** Returns SQL for lists, which do not read a batch's document, because the document can have 1,000 lines. `listed` composes a short form of the document. */
 const NOT_READ = (instead: string, otherwise: string) =>
   `CASE subject_kind WHEN 'signing-batch' THEN ${instead} ELSE ${otherwise} END`;
 const DOCUMENT_IN_LISTS = {
@@ -69,7 +69,7 @@ export class ApprovalsReader {
     private readonly subjects: ApprovalSubjectsService,
   ) {}
 
-  /** Waits up to `seconds` for the decision, and only then reads the approval, because the document of a batch is large. */
+  /** Waits up to `seconds` seconds for the decision, and only then reads the approval, because the document of a batch is large. */
   async find(caller: Caller, id: string, seconds = 0): Promise<ApprovalWithVotes> {
     if (seconds > 0)
       await this.watch.rows.until(id, seconds, async () => {

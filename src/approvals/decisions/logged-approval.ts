@@ -22,7 +22,7 @@ interface LoggedConsent {
   readonly at: number;
 }
 
-/** LoggedApproval is an approval as the service wrote it to the audit log. Its row may have been modified directly in the database. */
+/** LoggedApproval is an approval as recorded in the audit log. The approval's row may have been modified directly in the database. */
 export interface LoggedApproval {
   /** Hash of the document, base64. */
   readonly hash: unknown;
@@ -45,7 +45,7 @@ export interface LoggedApproval {
   readonly votes: readonly ShownVote[];
   /** IDs of the audit entries of the request, the extensions, the votes and the decisions, oldest first. */
   readonly entries: readonly string[];
-  /** Number of items of a batch, and the root of the Merkle tree over them. */
+  /** Number of items in a batch, and the root of the Merkle tree over the items. */
   readonly manifest: ApprovalManifest | undefined;
   /** IDs of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;
@@ -80,7 +80,7 @@ export function loggedApprovalIn(
   const excluded = new Set([...(parties?.requesters ?? []), parties?.ownerId]);
   const { rules, endsAt, approvals, rejections: found } = votesIn(same, excluded);
   const rejections = new Set([...found, ...(known.rejectedBy ?? [])]);
-  // Without the entry about an extension, the added stages are unknown.
+  // Without the entry for an extension, the added stages are unknown.
   const isIncomplete = known.extension !== undefined && !same.some(({ id }) => id === known.extension);
   const isDecidedAgainst = same.some(
     ({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED',
@@ -107,7 +107,7 @@ export function loggedApprovalIn(
   ];
 }
 
-/** Reads the rules, the expiry and the votes. Each vote is counted under the rules in effect when it was cast. */
+/** Reads the rules, the expiry and the votes. Each vote is counted under the rules in effect when the vote was cast. */
 function votesIn(
   entries: readonly LoggedVote[],
   excluded: ReadonlySet<string | undefined>,

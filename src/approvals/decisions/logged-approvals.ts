@@ -23,7 +23,7 @@ export interface ApprovalAsLogged {
 }
 
 type KnownApprovals = Pick<RightsHistory, 'refused' | 'rejections' | 'extensions'>;
-/** Argument of `read` for callers to which it does not matter whether an approval has ended. */
+/** Argument of `read` for callers that do not need to know whether an approval has ended. */
 const NOTHING_KNOWN: KnownApprovals = { refused: new Map(), rejections: new Map(), extensions: new Map() };
 const CHANGED_TITLE = 'This approval was modified in the database';
 
@@ -81,7 +81,7 @@ export class LoggedApprovals {
   /**
    * Returns the approval with the rules, parties and title from the log, because columns of its row may have been modified directly in the database.
    *
-   * @throws Problem `approval.mismatch` if the log does not contain the approval, records that it has ended, or contains a different document than
+   * @throws Problem `approval.mismatch` if the log does not contain the approval, records that the approval has ended, or contains a different document than
    *   the row
    */
   async asLogged(tx: EntityManager, row: Approval, rights: KnownApprovals): Promise<ApprovalAsLogged> {
@@ -93,7 +93,7 @@ export class LoggedApprovals {
   /**
    * Returns who may vote on an approval in a stage.
    *
-   * @throws Problem `approval.mismatch` if the log does not contain the stage, or the row names a different group for the current stage
+   * @throws Problem `approval.mismatch` if the log does not contain the stage, or the row contains a different group for the current stage
    */
   votersOf(
     { approval, logged }: ApprovalAsLogged,

@@ -12,7 +12,7 @@ import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import type { Approval } from '../model/approval.entity.js';
 import type { ApprovalKind } from '../policies/approval-subject.port.js';
 
-/** RequestBasis is what allowed a request. The pending request is withdrawn once any part of its basis is lost. */
+/** RequestBasis describes what authorized a request. The pending request is withdrawn once any part of its basis is lost. */
 export interface RequestBasis {
   /** The scopes that the call required. */
   readonly scopes: readonly Scope[];
@@ -24,7 +24,7 @@ export interface RequestBasis {
   readonly run?: { readonly trust: string; readonly trustRevision?: number; readonly issuer?: string };
 }
 
-/** Requester identifies who made a request, and what kind of request. */
+/** Requester identifies who made a request, and the kind of request. */
 export type Requester = Pick<Approval, 'requestedBy' | 'ownerId' | 'requesterName' | 'subjectKind'>;
 
 /** A requester must have at least one of these scopes for each kind of subject. */
@@ -76,7 +76,7 @@ export async function lostRequester(
 
 /** lostRight returns the Problem `approval.withdrawn` for a requester who can no longer make the request. */
 export function lostRight(requesterName: string): Problem {
-  const detail = `The request was withdrawn, because ${requesterName} no longer has the right to make it. A user who has this right can submit it again.`;
+  const detail = `The request was withdrawn, because ${requesterName} no longer has the right to make the request. A user who has this right can submit the request again.`;
   return new Problem('refused', 'approval.withdrawn', detail);
 }
 
@@ -133,7 +133,7 @@ async function holds(
   return basis.run === undefined && isHeld(tx, basis, requester);
 }
 
-/** Reports whether the trust or the issuer of a run was removed according to the log. */
+/** Reports whether, according to the log, the trust or the issuer of a run was removed. */
 function isWithdrawn({ withdrawn }: RightsHistory, { trust, issuer }: NonNullable<RequestBasis['run']>): boolean {
   return withdrawn.has(trust) || (issuer !== undefined && withdrawn.has(issuer));
 }

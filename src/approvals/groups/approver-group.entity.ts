@@ -1,7 +1,7 @@
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn, Check } from 'typeorm';
 
-/** A group of approvers. The members of the group are in approver_group_member. */
+/** A group of approvers. The members of the group are stored in approver_group_member. */
 @Entity('approver_group')
 export class ApproverGroup {
   @PrimaryColumn('uuid')

@@ -18,10 +18,10 @@ export class SsoGroupBody {
 export class ApproverGroupBody {
   /** @example 'Release managers' */
   @Name(1, 100) name: string;
-  /** User IDs. */
+  /** IDs of the users in the group. */
   @ListOf(IdRef(), { max: MAX_MEMBERS, unique: true, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   members: string[];
-  /** Groups of identity providers. A user is a member if the provider listed the user in such a group at the user's last sign-in. */
+  /** Groups at identity providers. A user is a member if the provider listed the user in one of these groups at the user's last sign-in. */
   @ApiPropertyOptional({ type: [SsoGroupBody] })
   @IsOptional()
   @IsArray()
@@ -41,7 +41,7 @@ export class ApproverGroupView {
   id: string;
   /** @example 'Release managers' */
   name: string;
-  /** User IDs. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /** IDs of the users in the group. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   members: string[];
   ssoGroups: SsoGroupBody[];
   /** Incremented on every change. The ETag for `If-Match` is this value in double quotes. @example 1 */

@@ -1,14 +1,14 @@
 import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/errors/problem.js';
 
-/** Returns SQL that selects the IDs of all possible members of a group by index. Each ID must still be checked with `isMember`. */
+/** Returns SQL that selects the IDs of all possible members of a group, using indexes. Each ID must still be checked with `isMember`. */
 export function possibleMembers(group: string): string {
   return `SELECT m.user_id FROM approver_group_member m WHERE m.group_id = ${group} AND m.user_id IS NOT NULL
     UNION SELECT e.user_id FROM approver_group_member m JOIN external_identity e ON e.groups @> ARRAY[m.sso_group]
       WHERE m.group_id = ${group} AND e.provider_id = m.provider_id`;
 }
 
-/** Condition for `unless` of `isMember`: a requester of the approval `a` added the member after the request. */
+/** Condition for the `unless` parameter of `isMember`: a requester of the approval `a` added the member after the request. */
 export const ADDED_BY_REQUESTER =
   'array_append(m.added_behind, m.added_by) && array_append(a.requesters, a.owner_id) AND m.added_at > a.created_at';
 

@@ -67,7 +67,7 @@ function wayOf(
   return withdrawn.has(member.providerId ?? '') ? undefined : broughtBy(tx, member, row, person);
 }
 
-/** Returns the group that an enabled identity provider listed for the person at their last sign-in, if it is the member's group. */
+/** Returns the member's identity provider group if the provider is enabled and listed the group for the person at the person's last sign-in. */
 function broughtBy(
   tx: EntityManager,
   member: ApproverGroupMember,

@@ -47,7 +47,7 @@ export class Approval {
   @Column('text')
   title: string;
 
-  /** The document that approvers see: canonical JSON. The document of a batch is long, so it is only read where it is selected explicitly. */
+  /** The document that approvers see: canonical JSON. A batch's document is long, so the column is read only where it is selected explicitly. */
   @Column('text', { select: false })
   shown: string;
 
@@ -119,9 +119,9 @@ export class Approval {
   supersededBy: string | null;
 }
 
-/** Approvers are reminded only if they have at least this much time to decide. */
+/** Approvers are reminded only if the decision period is at least this long. */
 const MIN_REMINDED_SECONDS = 10;
-/** Fraction of the time to decide after which approvers are reminded. The messages in `approval-notices.ts` mention this fraction. */
+/** Fraction of the decision period after which approvers are reminded. The messages in `approval-notices.ts` mention this fraction. */
 const REMINDER_SHARE = 0.5;
 
 /** Returns the columns `expiresAt` and `remindAt` of an approval that expires after the given number of seconds. */
@@ -154,7 +154,7 @@ export class ApprovalItem {
 export const DECISIONS = ['APPROVE', 'REJECT'] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** The vote of one person. The primary key ensures that a person votes once; a vote is never changed. */
+/** A person's vote. The primary key ensures that each person votes only once. A vote is never changed. */
 @Entity('approval_vote')
 export class ApprovalVote {
   @PrimaryColumn('uuid')
@@ -188,7 +188,7 @@ export class ApprovalVote {
 export const NOTICE_KINDS = ['requested', 'reminder', 'decided'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** A notice to be sent. It is written in the transaction of its event, and a worker turns it into emails and webhook messages. */
+/** A notice to be sent. The notice is inserted in the transaction of its event, and a worker converts the notice to emails and webhook messages. */
 @Entity('approval_notice')
 @Index('approval_notice_waiting', ['id'], { where: 'told_at IS NULL' })
 export class ApprovalNotice {

@@ -51,8 +51,8 @@ const CONCERNED = `(person.id = ${uuidOf('a.owner_id')} OR EXISTS (
   SELECT 1 FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) WHERE ${isMember('asked.id', 'person.id')}))`;
 
 /**
- * ApprovalNotices sends notices to people and programs: requests, reminders and decisions to approvers, and the outcome to the requester. A notice is turned
- * into emails and webhook messages in one transaction. Each message is queued in its own table until it is delivered.
+ * ApprovalNotices sends notices to people and programs: requests, reminders and decisions to approvers, and the outcome to the requester. A notice is converted
+ * to emails and webhook messages in one transaction. Each message is queued in its own table until it is delivered.
  */
 @Injectable()
 export class ApprovalNotices {
@@ -69,7 +69,7 @@ export class ApprovalNotices {
     while ((await whenDue(this.db, UNSENT, (tx) => this.sendSome(tx))) === BATCH_SIZE);
   }
 
-  /** Queues one reminder for each approval for which half of the time to decide has passed, and records an alert event. */
+  /** Queues one reminder for each approval whose decision period is half over, and records an alert event. */
   @Background({ name: 'approval-reminders', scope: 'process', due: HALF_OVER, wakes: ['approval-notices'] })
   async remind(): Promise<void> {
     await whenDue(this.db, HALF_OVER, async (tx) => {

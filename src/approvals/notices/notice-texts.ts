@@ -101,7 +101,7 @@ function secondsFor(kind: NoticeKind, { expiresAt }: Approval): number {
   return Math.max(1, Math.ceil((expiresAt.getTime() - Date.now()) / 1000));
 }
 
-/** Returns the requester as approvers see it. An API key or a client can have a person's name, so its ID is shown as well. */
+/** Returns the requester as approvers see it. An API key or a client can have a person's name, so the ID of the key or client is shown as well. */
 function requesterOf({ requesterName, requestedBy, ownerId }: Approval): string {
   return requestedBy === ownerId ? requesterName : `${requesterName} (a program, not a person; ID ${requestedBy})`;
 }

@@ -29,15 +29,15 @@ const IsFact = (): PropertyDecorator =>
 
 export class PolicyConditionBody {
   /**
-   * `algorithm`, `scheme`, `format`, `caller` (ID of an API key, an OAuth client, a trust or a user), `metadata.<name>` (provided by the caller),
-   * `trust` or `verified.<claim>` (verified claim of a workload's token).
+   * Name of the fact: `algorithm`, `scheme`, `format`, `caller` (ID of an API key, an OAuth client, a trust or a user), `metadata.<name>` (provided by
+   * the caller), `trust` or `verified.<claim>` (verified claim of a workload's token).
    * @example format
    */
   @IsFact() fact: string;
   @OneOf(['in', 'not-in']) op: 'in' | 'not-in';
   /**
-   * A value that ends in `*` is a prefix. For `trust` and `verified.<claim>`, `*` matches characters within a segment, and a trailing `**` matches
-   * the rest of the path.
+   * Values with which the fact is compared. A value that ends in `*` is a prefix. For `trust` and `verified.<claim>`, `*` matches characters within a
+   * segment, and a trailing `**` matches the rest of the path.
    * @example ["authenticode"]
    */
   @ListOf(Text(1, 200), { min: 1, max: 50 })
@@ -63,7 +63,7 @@ export class ApprovalPolicyBody {
   @Optional(OneOf(POLICY_SUBJECTS, { default: 'signing-request' })) subject?: PolicySubject;
   /** Names of the keys to which the policy applies; `*` means all keys. @example ["release"] */
   @ListOf(Text(1, 64), { min: 1, max: 200, unique: true }) keys: string[];
-  /** Stages in order: the group of a stage votes once the previous stage has passed. */
+  /** Stages in order. The group of a stage can vote once the previous stage has passed. */
   @ListOf(PolicyStageBody, { min: 1, max: 10 }) stages: PolicyStageBody[];
   /** Seconds until the approval expires. @example 86400 */
   @Optional(Int(1, 30 * DAY)) expiresInSeconds?: number = DAY;
@@ -123,7 +123,7 @@ export class ApprovalPolicyView {
   /** @example 'Release signing' */
   name: string;
   subject: PolicySubject;
-  /** @example ["release"] */
+  /** Names of the keys to which the policy applies; `*` means all keys. @example ["release"] */
   keys: string[];
   /** Keys that the policy currently covers. For SSH keys, the list includes the successors of the keys in `keys`. @example ["release"] */
   coveredKeys: string[];

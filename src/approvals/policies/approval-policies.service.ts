@@ -88,7 +88,7 @@ export class ApprovalPoliciesService {
     return this.cursors.newestNamed('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
   }
 
-  /** Returns the exceptions on facts that callers choose. Earlier versions stored such exceptions, but they never hold. */
+  /** Returns the exceptions on facts that callers choose. Earlier versions stored such exceptions, which never hold. */
   async ignoredExceptions(): Promise<IgnoredException[]> {
     const policies = await this.db.manager.find(ApprovalPolicy, { order: { name: 'ASC' } });
     return policies.flatMap((policy) =>

@@ -33,11 +33,11 @@ export interface ApprovalSubject {
   /** Called when the approval was rejected, withdrawn or cancelled, or has expired. `why` is the reason. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;
   /**
-   * Returns the given names that no key of this kind has. Called with the names that a policy will cover, because a misspelt name would protect nothing.
-   * Optional for kinds without policies.
+   * Returns the given names that do not belong to a key of this kind. Called with the names that a policy will cover, because a policy with a misspelled name
+   * would not protect any key. Optional for kinds without policies.
    */
   unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
-  /** Returns the names of existing keys covered by policies that name `names`. Optional for kinds whose keys keep their names. */
+  /** Returns the names of existing keys covered by policies that list `names`. Optional for kinds whose keys keep their names. */
   keysCovered?(names: readonly string[]): Promise<readonly string[]>;
   /**
    * Returns the uses of keys in each past subject, in the order of the IDs. The caller must be allowed to see the subjects. Optional for kinds whose policies
@@ -60,8 +60,8 @@ export interface ApprovalSubject {
 }
 
 /**
- * SQL expression for the current revision of the policies. A statement that acts on an approval demand compares this revision with that of the demand, so that
- * no policy committed in the meantime is missed.
+ * SQL expression for the current revision of the policies. A statement that acts on an approval demand compares this revision with the revision of the demand,
+ * so that no policy committed in the meantime is missed.
  */
 export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)';
 

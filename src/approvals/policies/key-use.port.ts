@@ -1,13 +1,13 @@
 import { identityFacts, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
-/** Facts about the subject to be approved, by name. A fact may have several values, such as a caller and the person behind it. */
+/** Facts about the subject to be approved, by name. A fact may have several values, such as a caller and the person behind the caller. */
 export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 
 /** A use of a key that policies evaluate. */
 export interface KeyUseToApprove {
   /** Name of the key. */
   readonly key: string;
-  /** Names of the keys that this key replaced, directly or indirectly. A policy that names a former key also covers this key. */
+  /** Names of the keys that this key replaced, directly or indirectly. A policy that lists a former key also covers this key. */
   readonly formerKeys?: readonly string[];
   readonly facts: PolicyFacts;
   /**
@@ -29,7 +29,7 @@ export interface CertificateUse {
   readonly principals: readonly string[];
   /** Whether the host renews its own certificate. */
   readonly isRenewal: boolean;
-  /** IDs of the caller and of the person behind it. */
+  /** IDs of the caller and of the person behind the caller. */
   readonly callers: readonly string[];
   /** Verified claims of the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
@@ -51,7 +51,7 @@ export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[
   };
   return principals.map((principal) => {
     const facts = { ...common, 'metadata.principal': kind === 'host' ? hostNames(principal) : [principal] };
-    // A pattern can cover hosts that a condition names, so conditions on the principal hold for a pattern.
+    // A pattern can match hosts that a condition lists, so conditions on the principal hold for a pattern.
     return kind === 'host' && /[*?]/.test(principal)
       ? { key, facts, interchangeable: ['metadata.principal'] }
       : { key, facts };
@@ -72,7 +72,7 @@ interface SigningUse {
   readonly format: string;
   /** Unverified facts provided by the caller. */
   readonly metadata: Record<string, unknown>;
-  /** IDs of the caller and of the person behind it. */
+  /** IDs of the caller and of the person behind the caller. */
   readonly callers: readonly string[];
   /** Verified claims of the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;

@@ -9,7 +9,7 @@ import { approversIn } from '../groups/membership.js';
 import type { ApprovalPolicy, PolicyStage, PolicyOrder } from './approval-policy.entity.js';
 import { PolicyEvaluation } from './policy-evaluation.js';
 
-/** Every key. */
+/** Value in `keys` that stands for every key. */
 const WHOLE = '*';
 /** Term for the names in `keys`, by kind of subject. */
 const NAMED: Readonly<Record<PolicySubject, string>> = {
@@ -18,7 +18,7 @@ const NAMED: Readonly<Record<PolicySubject, string>> = {
   'ssh-certificate': 'SSH authority named',
 };
 
-/** A policy with the keys that it covers now. */
+/** A policy with the keys that the policy currently covers. */
 export interface CoveringPolicy {
   readonly policy: ApprovalPolicy;
   readonly coveredKeys: readonly string[];
@@ -60,7 +60,7 @@ export class PolicyChecks {
     return stages;
   }
 
-  /** Returns the policy with the keys that it covers now, which include the successors of replaced keys. */
+  /** Returns the policy with the keys that the policy currently covers, which include the successors of replaced keys. */
   async covering(policy: ApprovalPolicy): Promise<CoveringPolicy> {
     const { subject, keys } = policy;
     if (keys.includes(WHOLE)) return { policy, coveredKeys: [WHOLE] };
@@ -76,7 +76,7 @@ export class PolicyChecks {
     return this.evaluation.assertNewest(tx, logged);
   }
 
-  /** Makes the next evaluation read the policies again. */
+  /** Invalidates the cached policies, so that the next evaluation reads the policies again. */
   changed(revision?: number): void {
     this.evaluation.forget(revision);
   }
@@ -109,7 +109,7 @@ export class PolicyChecks {
     const names = keys.filter((name) => !kept.includes(name));
     const [unknown] = names.length === 0 ? [] : ((await this.subjects.of(subject).unknownKeys?.(tx, names)) ?? []);
     if (unknown === undefined) return;
-    const detail = `there is no ${NAMED[subject]} "${unknown}"; correct it, or use "${WHOLE}" for every key, including future ones`;
+    const detail = `there is no ${NAMED[subject]} "${unknown}"; correct the name, or use "${WHOLE}" for every key, including future ones`;
     throw wrong('approval-policy.key', `/keys/${keys.indexOf(unknown)}`, detail);
   }
 }

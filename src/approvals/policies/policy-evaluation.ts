@@ -22,7 +22,7 @@ export interface Stage {
   readonly again?: true;
 }
 
-/** The required approvers, their number, and the expiry. */
+/** The combined requirement of all policies that apply: the stages to pass, the expiry, and the rules for votes. */
 export interface ApprovalRequirement {
   readonly policies: readonly { readonly id: string; readonly name: string; readonly revision: number }[];
   readonly stages: readonly Stage[];
@@ -32,8 +32,8 @@ export interface ApprovalRequirement {
 }
 
 /**
- * Certainty is how certain an evaluation must be. `provisional` accepts policies that could not be compared with the audit log, because `judgeNow`
- * evaluates the use again before it is carried out.
+ * Certainty is the required certainty of an evaluation. `provisional` accepts policies that could not be compared with the audit log, because `judgeNow`
+ * evaluates the use again before the use is carried out.
  */
 type Certainty = 'confirmed' | 'provisional';
 
@@ -81,7 +81,7 @@ interface Compared {
 /** Cache key: all policies are cached as one entry. */
 const WHOLE = '*';
 
-/** Time after reading for which the policies are reused by transactions that see the same revision. */
+/** Time in milliseconds after a read during which transactions that see the same revision reuse the policies. */
 const LAST_MS = 2500;
 /** Maximum number of attempts to read policies that change while they are compared with the log. */
 const MAX_READINGS = 5;
@@ -128,7 +128,7 @@ export class PolicyEvaluation {
     return judged;
   }
 
-  /** Like `judgeAll`, with policies that were compared with the log and are at least as new as those that the transaction sees. */
+  /** Like `judgeAll`, with policies that were compared with the log and are at least as new as the policies that the transaction sees. */
   async judgeNow(tx: EntityManager, kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     const isKnown = this.last?.book.revision === row?.revision && performance.now() < (this.last?.until ?? 0);
@@ -152,7 +152,10 @@ export class PolicyEvaluation {
     return book;
   }
 
-  /** Makes the next evaluation read the policies again. This process then rejects policies older than `revision`, the revision that it committed. */
+  /**
+   * Invalidates the cached policies, so that the next evaluation reads the policies again. This process then rejects policies older than `revision`, the
+   * revision that this process committed.
+   */
   forget(revision = 0): void {
     this.newest = Math.max(this.newest, revision);
     this.last = undefined;
@@ -165,7 +168,7 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Verifies that the policies that a transaction sees are as new as those in the log. Without this check, a change to restored older policies would get
+   * Verifies that the policies that a transaction sees are as new as the policies in the log. Without this check, a change to restored older policies would get
    * the revision of the policies in the log, and would be accepted.
    *
    * @throws Problem `approval-policy.changed`

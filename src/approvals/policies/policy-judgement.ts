@@ -6,7 +6,7 @@ import type { ApprovalPolicy, Condition } from './approval-policy.entity.js';
 
 const WHOLE = '*';
 
-/** The parts of a policy that determine which uses it applies to. */
+/** The parts of a policy that determine to which uses the policy applies. */
 export type PolicyRules = Pick<ApprovalPolicy, 'subject' | 'keys' | 'conditions' | 'unless'>;
 
 /** A condition with the values of its fact in a use; empty if the use does not have the fact. */
@@ -38,8 +38,8 @@ export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseT
 }
 
 /**
- * Returns the verdict on uses that belong together: the verdict on the first use to which the policy applies, otherwise on the first use. At least one use is
- * required.
+ * Returns the verdict for uses that belong together: the verdict for the first use to which the policy applies, otherwise the verdict for the first use. At
+ * least one use is required.
  */
 export function jointVerdictOf(
   policy: PolicyRules,
@@ -102,8 +102,8 @@ function judgedException(condition: Condition, { facts }: KeyUseToApprove): Judg
 
 /**
  * Evaluates a condition for a use. `whenUnknown` is the result for a use that does not have the fact. If the values of a fact lead to different
- * results, or a pattern is undecidable for a value, the result favors the policy: a condition holds if it holds for any value, an exception only if
- * it holds for all. More values than MAX_COMPARISONS allows are not evaluated.
+ * results, or a pattern is undecidable for a value, the result favors the policy: a condition holds if any value satisfies the condition, and an exception
+ * holds only if all values satisfy the exception. If the values require more than MAX_COMPARISONS comparisons, the result is `whenUnknown`.
  */
 function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown: boolean): JudgedCondition {
   const given = Object.hasOwn(facts, fact) ? (facts[fact] ?? []) : [];
@@ -122,7 +122,9 @@ function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown
  */
 const MAX_COMPARISONS = 2500;
 
-/** Facts whose values all name the same thing: a caller and the person behind it, a trust and its ID, a host name as written and in lower case. */
+/**
+ * Facts whose values all identify the same subject: a caller and the person behind the caller, a trust and its ID, a host name as written and in lower case.
+ */
 const NAMES_OF_ONE = new Set(['caller', 'trust', 'metadata.principal']);
 
 function beginsOrIs(wanted: string, value: string): boolean {

@@ -11,7 +11,7 @@ const CERTIFICATE_KINDS = ['user', 'host'] as const;
 
 /** Content of an SSH certificate, which is evaluated instead of a signing request. */
 export class TriedCertificateBody {
-  /** Login names or host names; each is evaluated separately. @example ["deploy"] */
+  /** Login names or host names. Each name is evaluated separately. @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 }) principals: string[];
   /** @example ann@example.org */
   @Optional(Text(1, 255)) keyId?: string;
@@ -34,9 +34,9 @@ export class TriedUseBody {
   @Optional(Text(1, 32)) format?: string = 'raw';
   /** Metadata that the caller would send. */
   @Optional(JsonObject(8192, { example: { filename: 'app.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** ID of the caller, or of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the caller, or of the person behind the caller. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 64)) caller?: string;
-  /** The claims of a workload's token, as its issuer would sign them. If omitted, the caller is not a workload. */
+  /** The claims of a workload's token, as the issuer would sign the claims. If omitted, the caller is not a workload. */
   @Optional(JsonObject(12_288, { example: { repository: 'org/app', ref: 'refs/tags/v1.2' } }))
   claims?: Record<string, unknown>;
   /** Name of the trust that the token would match. @example 'app releases' */
@@ -63,7 +63,7 @@ function triedIdentity(claims: Claims, name: string) {
 }
 
 export class PolicyTrialBody {
-  /** A policy to test on its own; it is not stored. If omitted, all current policies are tested. */
+  /** A policy to test on its own. The policy is not stored. If omitted, all current policies are tested. */
   @Optional(Nested(ApprovalPolicyBody)) policy?: ApprovalPolicyBody;
   @Optional(ListOf(TriedUseBody, { max: 100 })) uses?: TriedUseBody[];
   /**

@@ -49,7 +49,7 @@ export class PolicyTrialService {
   ) {}
 
   /**
-   * Returns one result for each subject, then one for each past request and certificate, in their order. Throws a Problem if a request or certificate is
+   * Returns one result for each subject, then one for each past request and certificate, in the given order. Throws a Problem if a request or certificate is
    * missing.
    */
   async try(caller: Caller, { policy, subjects, requestIds, certificateIds }: PolicyTrial): Promise<TriedUse[]> {

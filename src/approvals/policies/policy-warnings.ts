@@ -3,7 +3,7 @@ import type { PolicySubject } from './approval-subject.port.js';
 import type { Condition } from './approval-policy.entity.js';
 import { claimOfAnybody, isExceptionFact, type PolicyRules, verdictOf } from './policy-judgement.js';
 
-/** Ways in which a policy covers less than it seems to. */
+/** A way in which a policy covers less than its author may expect. */
 export const POLICY_WARNINGS = [
   'metadata-condition',
   'format-condition',

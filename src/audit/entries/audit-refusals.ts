@@ -16,8 +16,8 @@ const MAX_EACH = 600;
 const MAX_SUBJECTS = 1000;
 
 /**
- * RefusalCounts limits how many entries a network or caller can add to the permanent log. Refusals beyond MAX_EACH per minute are only counted, and their
- * sum is recorded.
+ * RefusalCounts limits how many entries a network or caller can add to the permanent log. Refusals beyond MAX_EACH per minute are only counted, and the total
+ * is recorded.
  */
 class RefusalCounts<Who> {
   private counts = new Map<string, { count: number; readonly who: Who }>();
@@ -27,7 +27,7 @@ class RefusalCounts<Who> {
     return this.counts.has(key) || this.counts.size < MAX_SUBJECTS;
   }
 
-  /** Counts a refusal. The subject of the sum is the `who` of the first refusal in the minute. @returns whether the refusal gets its own entry */
+  /** Counts a refusal. The total is recorded under the `who` of the first refusal in the minute. @returns whether the refusal gets its own entry */
   count(key: string, who: Who): boolean {
     const known = this.counts.get(key) ?? { count: 0, who };
     known.count += 1;
@@ -100,7 +100,7 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     });
   }
 
-  /** Counts a refusal and reports whether the refusal gets its own entry. Refusals without a credential do not use up the counts of callers. */
+  /** Counts a refusal and reports whether the refusal gets its own entry. Refusals of calls without a credential do not count towards the limits of callers. */
   private count({ ip }: FastifyRequest, caller: Actor | undefined, who: Subject): boolean {
     const network = networkOf(ip);
     const places: [RefusalCounts<Subject>, string, Subject][] =
@@ -114,7 +114,7 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     return counts.count(key, subject);
   }
 
-  /** Adds one entry with the sum for each network or caller that exceeded the limit, and for each range of networks. */
+  /** Adds one entry with the total for each network or caller that exceeded the limit, and for each range of networks. */
   @Background({ name: 'audit-refusals', scope: 'process', every: 60_000 })
   async recordSums(): Promise<void> {
     const all = [this.callers, this.networks, this.ranges, this.elsewhere];

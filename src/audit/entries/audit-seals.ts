@@ -4,7 +4,7 @@ import { Config } from '../../platform/config/config.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../../platform/sealing/derived-keys.js';
 
-/** The sealed fields: everything in an entry except its time, which the database sets. */
+/** The sealed fields: every field of an entry except the time, which the database sets. */
 export interface SealedFields {
   readonly id: string;
   readonly action: string;
@@ -23,7 +23,7 @@ export interface SealedFields {
 const SEAL_BYTES = 32;
 
 /**
- * Seals entries as the service writes them (HMAC-SHA-256) with a key derived from SVC_JWT_SECRET, so that someone who can write to the database but
+ * Seals entries with HMAC-SHA-256 and a key derived from SVC_JWT_SECRET when the service writes the entries, so that someone who can write to the database but
  * does not know the settings cannot forge an entry.
  */
 @Injectable()
@@ -57,7 +57,7 @@ function textOf(entry: SealedFields): string {
     entry.action,
     entry.outcome,
     entry.actorKind,
-    // Ill-formed strings are stored with U+FFFD replacements.
+    // Lone surrogates are stored as U+FFFD.
     entry.actorId.toWellFormed(),
     entry.actorName.toWellFormed(),
     entry.targetKind.toWellFormed(),

@@ -16,7 +16,7 @@ export class AuditQuery extends PageQuery {
     message: 'action must be a dotted name such as signing.signed, or a prefix such as signing.*',
   })
   action?: string;
-  /** Only entries of the user, API key or client with this ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Only entries whose actor is the user, API key or client with this ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 100)) @Matches(PRINTABLE) actor?: string;
   @Optional(OneOf(AUDIT_OUTCOMES)) outcome?: AuditOutcome;
   /** Only entries about the target with this ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -63,7 +63,7 @@ export class AuditEntryView {
   /** Index of the entry's leaf in the log; null until the entry has a leaf. @example 4711 */
   @ApiProperty({ type: 'integer', nullable: true }) leaf: number | null;
   /**
-   * Time at which the entry was queued for the log; null once the entry has a leaf, which takes about a second. An entry with neither `leaf` nor
+   * Time at which the entry was queued for the log. Null once the entry has a leaf, which is appended after about a second. An entry with neither `leaf` nor
    * `waitsSince` was not written by this service.
    */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null }) waitsSince: Date | null;

@@ -22,7 +22,7 @@ export interface NewEntry {
   readonly target: { readonly kind: string; readonly id: string };
   readonly correlation: string;
   readonly source?: string;
-  /** Facts that are safe to show: never a secret or a whole body. */
+  /** Facts that are safe to display. Never contains a secret or a complete request body. */
   readonly detail?: Record<string, unknown>;
   /** The record of a signature. The record gets its own leaf in the log. */
   readonly record?: string;
@@ -33,7 +33,7 @@ export interface PlacedEntry {
   readonly entry: AuditEntry;
   /** Index of the entry's leaf; null until the entry has a leaf. */
   readonly leaf: number | null;
-  /** Whether the entry is waiting to get a leaf, which takes about a second. */
+  /** Whether the entry is waiting for a leaf, which is appended after about a second. */
   readonly waits: boolean;
 }
 
@@ -129,7 +129,7 @@ export class AuditService {
   ): Promise<void> {
     const { requestId: correlation, address: source } = actor.origin;
     const { clientId } = actor.session ?? {};
-    // For a session of a client, the entry names the client, because anyone who knows the client's secret could have made the call.
+    // For a client's session, the entry contains the client's ID, because anyone who knows the client's secret could have made the call.
     const client = actor.kind === 'user' && clientId ? { client: clientId } : undefined;
     const rows = entries.map((entry) => {
       const detail = client === undefined ? entry.detail : { ...client, ...entry.detail };

@@ -24,8 +24,8 @@ export function entriesAbout(
   actions: readonly string[],
   detail: Readonly<Record<string, string>> = {},
 ): Promise<EntryRow[]> {
-  // Finds the entries of each target by index and compares the actions afterwards: outdated statistics of a fast-growing log mislead PostgreSQL into
-  // reading all entries, or all entries with one of the actions.
+  // Finds the entries of each target by index and compares the actions afterwards. With outdated statistics for a fast-growing log, PostgreSQL would otherwise
+  // read all entries, or all entries with one of the actions.
   return tx.query(
     `SELECT ${ENTRY_COLUMNS} FROM unnest($1::text[]) AS target(id)
        CROSS JOIN LATERAL (SELECT * FROM audit_entry WHERE target_id = target.id OFFSET 0) e

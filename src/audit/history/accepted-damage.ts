@@ -5,7 +5,7 @@ const EVERYTHING: readonly Range[] = [{ from: 0, to: Number.MAX_SAFE_INTEGER }];
 
 /**
  * acceptedDamage returns the damaged leaves that an operator accepted with an entry `audit-log.accepted` or `log.rolled-back`. Other damage to earlier
- * leaves is still detected. An entry of an earlier version names no leaves and covers all leaves.
+ * leaves is still detected. An entry of an earlier version lists no leaves and covers all leaves.
  */
 export function acceptedDamage({ damaged }: Readonly<Record<string, unknown>>): readonly Range[] {
   if (!Array.isArray(damaged)) return EVERYTHING;

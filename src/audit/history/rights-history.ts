@@ -10,9 +10,9 @@ const REMEMBERED_APPROVALS_MS = 400 * 24 * 3600_000;
 /** The state of a user according to the log. Facts that the log does not contain are absent. */
 export interface LoggedPerson {
   readonly roles?: readonly RoleName[];
-  /** Time at which the account was disabled, in milliseconds; 0 if it is enabled. */
+  /** Time at which the account was disabled, in milliseconds; 0 if the account is enabled. */
   readonly disabledAt?: number;
-  /** Authenticators and passkeys: maps each ID to the entry that added it. */
+  /** Authenticators and passkeys: maps the ID of each factor to the entry that added the factor. */
   readonly factors?: Readonly<Record<string, string>>;
   /** Groups listed by identity providers at the last sign-in, by provider. */
   readonly groups?: Readonly<Record<string, readonly string[]>>;
@@ -120,8 +120,8 @@ export interface PolicyBehind {
 }
 
 /**
- * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The database rows
- * match unless someone restored earlier versions of rows, which row seals cannot reveal.
+ * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The database rows match
+ * this history unless someone restored earlier versions of rows, which row seals do not detect.
  */
 export class RightsHistory {
   readonly people: Map<string, LoggedPerson>;
@@ -135,7 +135,7 @@ export class RightsHistory {
    * destroyed or whose destruction is scheduled, with the time in milliseconds.
    */
   readonly withdrawn: Map<string, number>;
-  /** Signing keys whose destruction is scheduled, with the IDs of everyone whose rights the call required: the caller and the people behind it. */
+  /** Signing keys whose destruction is scheduled, with the IDs of everyone whose rights the call required: the caller and the people behind the caller. */
   readonly destructions: Map<string, readonly string[]>;
   /** Revision of each approval policy; 0 if the policy was removed. */
   readonly policies: Map<string, number>;
@@ -143,13 +143,13 @@ export class RightsHistory {
   policySet: number;
   /** Time at which the policy set reached this revision, in milliseconds. */
   policySetAt: number;
-  /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
+  /** Approvals that were rejected, withdrawn or replaced, or that expired, with the time in milliseconds. */
   readonly refused: Map<string, number>;
   /** Rejecting votes by approval. Without these votes, an attacker who removes an entry could let a rejected approval continue. */
   readonly rejections: Map<string, LoggedRejections>;
   /** Edit counter of each row (`SealedOptions.edits`), by ID. */
   readonly edits: Map<string, number>;
-  /** IDs of accounts by the names under which they were created (`addressName`, `subjectName`). */
+  /** IDs of accounts by the names under which the accounts were created (`addressName`, `subjectName`). */
   readonly accounts: Map<string, string>;
   /**
    * ID of the last extension's audit entry, by approval. Without this ID, an attacker who removes the entry could undo the stages that a stricter policy
@@ -162,7 +162,7 @@ export class RightsHistory {
   readonly sshRevocations: Map<string, LoggedRevocation>;
   /**
    * Time at which each identity provider was last disabled or removed, or lost a certificate, rule or default role, in milliseconds. The service cannot
-   * know whom the provider would still admit, so earlier actions of the provider's users no longer count.
+   * determine which users the provider would still admit, so earlier actions of the provider's users no longer count.
    */
   readonly narrowed: Map<string, number>;
   /** Issuers and identity providers that are enabled: maps each ID to `workload-issuer` or `identity-provider`. */
@@ -252,7 +252,7 @@ export class RightsHistory {
    * Returns why, according to the log, the user had lost the right to act at that time, as a clause without a full stop; undefined if the user still had the
    * right.
    *
-   * @param toleranceMs maximum time between a loss and an action that counts as a race between two processes
+   * @param toleranceMs maximum time between a loss and an action that is treated as a race between two processes
    */
   objectionTo(person: ActingPerson, toleranceMs = 0): string | undefined {
     const { id, session, methods, scope, at } = person;

@@ -17,11 +17,13 @@ import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leav
 
 /** Maximum number of leaves between the stored snapshot and the end of the log. A process reads this many leaves in a fraction of a second. */
 const SNAPSHOT_LEAVES = 5000;
-/** Maximum age of the newest signed entry. If it is older, the service writes an entry to verify that the log still grows. */
+/**
+ * Maximum age of the newest signed entry. If the newest signed entry is older, the service writes an entry to verify that new entries are still being signed.
+ */
 const MAX_SILENCE_MS = 30_000;
 /** Maximum time that a call waits for the log to be read. The first read takes minutes per ten million leaves. */
 const READ_PATIENCE_MS = 8000;
-/** `recent` does not read the log again within this time. */
+/** Time in milliseconds within which `recent` does not read the log again. */
 const RECENT_MS = 5000;
 const PROBE_PATIENCE_MS = 8000;
 const PROBE_EVERY_MS = 200;
@@ -221,7 +223,7 @@ export class RightsLedger {
     return state;
   }
 
-  /** Returns the number of signed leaves. If the HSM has no record of the log, rows cannot be verified until it has. */
+  /** Returns the number of signed leaves. Rows cannot be verified while the HSM has no record of the log. */
   private async signedSize(): Promise<number> {
     try {
       return await this.leaves.signedSize();

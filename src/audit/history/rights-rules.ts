@@ -5,7 +5,9 @@ import type { EntryRow } from '../entries/entry-row.js';
 import { ACCEPTED_POLICIES, revocationName, rollBackOf, type RightsHistory } from './rights-history.js';
 
 type LoggedChange = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'targetId' | 'detail'>;
-/** A change of one fact. Without `fact`, the change is final: no later action reverses it, so the change applies regardless of when its entry is logged. */
+/**
+ * A change of one fact. Without `fact`, the change is final: no later action reverses the change, so the change applies regardless of when the entry is logged.
+ */
 interface Change {
   readonly fact?: string;
   readonly set: (history: RightsHistory) => void;
@@ -118,7 +120,7 @@ const changePolicy: Rule = (entry) => {
   })(entry);
 };
 
-/** Lowers the edit counters only of the rows that an operator accepted. An entry of an earlier version names no rows and clears all counters. */
+/** Lowers the edit counters only of the rows that an operator accepted. An entry of an earlier version lists no rows and clears all counters. */
 const acceptEdits: Rule = ({ detail: { policySet, edits } }) => {
   if (!Array.isArray(edits))
     return typeof policySet === 'number' ? [{ fact: 'accepted edits', set: (history) => history.edits.clear() }] : [];

@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * A single row with the rights that RightsLedger derived from the audit log, so that a process need not read the log from its first entry. An older
- * snapshot also works.
+ * A single row with the rights that RightsLedger derived from the audit log, so that a process need not read the log from its first entry. An older snapshot is
+ * valid as well.
  */
 @Entity('rights_snapshot')
 export class RightsSnapshot {

@@ -6,9 +6,9 @@ import { LogAnchors } from '../log/log-anchors.js';
 import { LeafRowsReader, leafData, type LeafRow } from '../log/log-leaf.js';
 import { leafHashes } from '../log/log-tiles.js';
 
-/** Leaves per query: four tiles. */
+/** Number of leaves per query, which is four tiles. */
 const PAGE = 1024;
-/** Leaves to hash before yielding to the event loop: about a millisecond. */
+/** Number of leaves to hash before yielding to the event loop. Hashing this many leaves takes about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 
 /** A leaf of the log. `entry` is undefined if the entry was changed or removed after the leaf was appended. */

@@ -7,7 +7,7 @@ import { leafData, loggedEntry, type LoggedEntry, type LeafRow, readLeaves } fro
 import { appendLeaves, leafHashes, truncateTree } from './log-tiles.js';
 import { isOwnLeaf, type IsOwn } from './own-leaves.js';
 
-/** Leaves per query. */
+/** Number of leaves per query. */
 const PAGE = 1024;
 
 /** A leaf after the last signed tree that the service did not append, or whose entry was changed later. */

@@ -33,7 +33,7 @@ export class LogAnchors {
     const proof = path.length === 0 ? [] : await rangeHashes(tx, path);
     const answer = await this.vault.signCheckpoint({ origin, ckaId, publicKey, size, root, proof, lastNote });
     if (answer.kind === 'held') {
-      // The cached key may have been read while its row was changed.
+      // The cached key may have been read while the row in log_key was modified.
       this.keys.forget();
       throw logHeld(answer.why, answer.anchor, size);
     }
@@ -116,11 +116,14 @@ export class LogAnchors {
     // The key may have been created since the first call.
     const created = await this.newest();
     if (created !== undefined) return created;
-    const detail = `The HSM has no record of the audit log that the log_key table names, so current rights cannot be verified. Retry after 10 seconds. If the problem persists, an operator must check "log" in /actuator/health.`;
+    const detail = `The HSM has no record of the audit log in the log_key table, so current rights cannot be verified. Retry after 10 seconds. If the problem persists, an operator must check "log" in /actuator/health.`;
     throw new Problem('unavailable', 'audit-log.incomplete', detail, { retryAfter: 10 });
   }
 
-  /** Returns the newest anchor; undefined if there is none. Reads the name of the log each time, because its row may have been changed for one read. */
+  /**
+   * Returns the newest anchor; undefined if there is none. Reads the name of the log each time, because the row with the name may have been changed
+   * temporarily.
+   */
   async newest(): Promise<LogAnchor | undefined> {
     const key = await this.keys.read();
     return this.vault.logAnchor(key?.origin ?? this.keys.origin);

@@ -14,7 +14,7 @@ import { LogReader } from './log-reader.js';
 /** Maximum number of findings in the outcome of a run. */
 const MAX_SHOWN = 5;
 
-/** `log-check`: reads the whole audit log and checks it against its signed checkpoint. */
+/** `log-check` verifies the whole audit log against the signed checkpoint. */
 @Injectable()
 export class LogCheckTarget implements ScheduleTarget {
   readonly scope = 'audit:read' satisfies Scope;

@@ -9,7 +9,7 @@ import { leafHashes } from './log-tiles.js';
 
 /** Maximum number of entries in an export that are not in the log. */
 const MAX_UNLOGGED = 100;
-/** Leaves per query: four tiles. */
+/** Number of leaves per query, which is four tiles. */
 const LEAVES_PER_QUERY = 1024;
 
 const ENTRIES_PER_QUERY = 5000;

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Background } from '../../platform/work/background.js';
 
 const EVERY_MS = 10_000;
-/** Entries per run: about 20 ms of database time. */
+/** Number of entries per run. A run takes about 20 ms of database time. */
 const BATCH_SIZE = 10_000;
 const MAX_NAMED = 10;
 

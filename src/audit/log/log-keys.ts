@@ -29,7 +29,7 @@ export class LogKeys {
   }
 
   /**
-   * Returns the key, creating it if there is none. The caller must hold the sequencer's lock. Throws Problem `log.other-key` if the token has already
+   * Returns the key, and creates a key if there is none. The caller must hold the sequencer's lock. Throws Problem `log.other-key` if the token has already
    * signed for a log with this name, because a log cannot start again.
    */
   async ensured(): Promise<MadeLogKey> {
@@ -79,13 +79,13 @@ export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: numbe
       return new Problem(
         'conflict',
         'log.rolled-back',
-        `The database contains ${size} leaves of the audit log, but the HSM has signed ${signed}: the database is an older copy. Compare it with a backup; ${ACCEPT}.`,
+        `The database contains ${size} leaves of the audit log, but the HSM has signed ${signed}: the database is an older copy. Compare the database with a backup; ${ACCEPT}.`,
       );
     case 'forked':
       return new Problem(
         'conflict',
         'log.forked',
-        `The first ${signed} leaves of the audit log differ from those that the HSM signed: the log was rewritten, or this is another copy of the database. Compare it with a backup; ${ACCEPT}.`,
+        `The first ${signed} leaves of the audit log differ from those that the HSM signed: the log was rewritten, or this is another copy of the database. Compare the database with a backup; ${ACCEPT}.`,
       );
     case 'other-key':
       return new Problem(

@@ -43,7 +43,7 @@ export interface ConsistencyProof {
   readonly path: Buffer[];
 }
 
-/** Maximum number of entries about a target. Exceeds the number of attempts and votes that a request can have. */
+/** Maximum number of entries about a target. The limit exceeds the number of attempts and votes that a request can have. */
 const MAX_ENTRIES_OF_TARGET = 500;
 
 interface LeafRow {

@@ -29,8 +29,8 @@ interface AcceptedRestore {
 }
 
 /**
- * Checks that the database and the token match and are from the same time, and lets an operator accept a database that is behind. The log then continues
- * under another name, so that no two histories share a name.
+ * Checks that the database and the token match and are from the same time, and lets an operator accept a database that is older than the token. The log then
+ * continues under another name, so that no two histories share a name.
  */
 @Injectable()
 export class LogRestore {
@@ -166,12 +166,12 @@ function factsOf({ anchor, size, root }: LogStanding, witnessed: LogState | unde
 }
 
 function withoutDatabase({ size, origin }: LogAnchor): Problem {
-  const detail = `The HSM has signed ${size} leaves of the audit log ${origin}, but this database contains no audit log: it is empty or belongs to another installation. Restore the database of this token, or correct SVC_DATABASE_URL; otherwise, ${ACCEPT}.`;
+  const detail = `The HSM has signed ${size} leaves of the audit log ${origin}, but this database contains no audit log: the database is empty or belongs to another installation. Restore the database of this token, or correct SVC_DATABASE_URL; otherwise, ${ACCEPT}.`;
   return new Problem('unavailable', 'log.no-database', detail);
 }
 
 function ofBackup({ backup, madeAt }: Pick<RestoredDatabase, 'backup' | 'madeAt'>): Problem {
-  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()} and lacks all later revocations and signatures. To accept it, ${ACCEPT}.`;
+  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()} and lacks all later revocations and signatures. To accept the database, ${ACCEPT}.`;
   return new Problem('unavailable', 'log.restored', detail);
 }
 

@@ -13,9 +13,9 @@ import type { LeafKind } from '../../verifier/log-verifier.js';
 import { leafHash } from '../../verifier/merkle-tree.js';
 import { openNote } from '../../verifier/signed-note.js';
 
-/** Entries per transaction, which holds its locks for about ten milliseconds. */
+/** Number of entries per transaction. A transaction holds its locks for about ten milliseconds. */
 const BATCH_SIZE = 1000;
-/** Entries to hash before yielding to the event loop: about a millisecond. */
+/** Number of entries to hash before yielding to the event loop. Hashing this many entries takes about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 
 type WaitingRow = EntryRow & {
@@ -118,7 +118,7 @@ export class LogSequencer {
     const key = await this.keys.ensured();
     const root = await this.verifiedRoot(tx, size);
     const note = await this.anchors.sign(tx, key, { size, root, lastNote: last?.note });
-    // The row exists if a process stopped after signing, or if it was inserted directly with SQL.
+    // The row exists if a process stopped after signing, or if the row was inserted directly with SQL.
     await tx.query(
       `INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)
        ON CONFLICT (size) DO UPDATE SET root = excluded.root, note = excluded.note, at = now()`,

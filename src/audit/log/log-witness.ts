@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { tellWitness } from './witness.js';
 
-/** LogWitness sends checkpoints of the log to a witness that runs on none of the service's machines. */
+/** LogWitness sends checkpoints of the log to a witness that does not run on any of the service's machines. */
 @Injectable()
 export class LogWitness {
   private witnessedSize = 0;

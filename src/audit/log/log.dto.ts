@@ -64,7 +64,7 @@ export class InclusionView {
   entryId: string;
   /** `missing`: the entry was removed before its leaf was appended. `foreign`: the service did not write the entry. */
   kind: 'entry' | 'record' | 'missing' | 'foreign';
-  /** Index of the leaf, from 0. @example 17 */
+  /** Index of the leaf, starting at 0. @example 17 */
   index: number;
   /** Number of leaves in the tree. @example 4711 */
   size: number;

@@ -8,7 +8,7 @@ export class LogWaiting {
   entryId: string;
 }
 
-/** The entry of a leaf. Leaves are numbered without gaps, from 0. */
+/** The entry of a leaf. Leaves are numbered without gaps, starting at 0. */
 @Entity('log_leaf')
 @Index('log_leaf_entry', ['entryId'])
 export class LogLeaf {

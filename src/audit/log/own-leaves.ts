@@ -7,9 +7,9 @@ import type { EntryRow } from '../entries/entry-row.js';
 import { leafData, type LeafRow, readLeaves } from './log-leaf.js';
 import { leafHashes } from './log-tiles.js';
 
-/** Leaves per query. */
+/** Number of leaves per query. */
 const PAGE = 1024;
-/** Leaves to hash before yielding to the event loop: about a millisecond. */
+/** Number of leaves to hash before yielding to the event loop. Hashing this many leaves takes about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 /** Maximum number of hashes that a process caches. A leaf whose hash is not cached is verified against its entry. */
 const MAX_REMEMBERED = 200_000;
@@ -74,6 +74,6 @@ export async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: I
 }
 
 function foreignLeaf(index: number): Problem {
-  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was modified afterwards, so no checkpoint is signed. Find out who wrote it, then mark it as foreign with "sealwright-admin accept-log".`;
+  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was modified afterwards, so no checkpoint is signed. Find out who wrote the leaf, then mark the leaf as foreign with "sealwright-admin accept-log".`;
   return new Problem('conflict', 'log.foreign-leaf', detail);
 }

@@ -8,12 +8,12 @@ import { entriesAbout, ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row
 import { logLeafOf } from './log-leaf.js';
 import { rangeHashes } from './log-tiles.js';
 
-/** Maximum clock skew between the processes, whose clocks date sessions, and the database, whose clock dates entries. */
+/** Maximum clock skew between a process, whose clock sets the times of sessions, and the database, whose clock sets the times of entries. */
 const MAX_CLOCK_MS = 5 * 60_000;
 
 /**
- * Reads audit entries that the service wrote: entries with a valid seal and, among entries from before seals existed, those in a tree signed with the log key.
- * Entries that were inserted with SQL are excluded.
+ * Reads audit entries that the service wrote: entries with a valid seal and, among entries from before seals existed, the entries in a tree signed with the log
+ * key. Entries that were inserted with SQL are excluded.
  */
 @Injectable()
 export class VouchedEntries {
@@ -69,7 +69,7 @@ export class VouchedEntries {
   }
 
   /**
-   * Reports whether the entry was written by an earlier version, or under another SVC_JWT_SECRET. Returns false for an entry of this version whose seal was
+   * Reports whether the entry was written by an earlier version, or with another SVC_JWT_SECRET. Returns false for an entry of this version whose seal was
    * removed in the database.
    */
   private async isOlder(tx: EntityManager, row: EntryRow): Promise<boolean> {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 
 const PATIENCE_MS = 15_000;
 
-/** Witnessed is a line stored by a witness that runs on none of the service's machines. It proves what existed before a loss. */
+/** Witnessed is a line stored by a witness that does not run on any of the service's machines. The line proves what existed before a loss. */
 export interface Witnessed {
   readonly at: string;
   /** Name of the backup; undefined for a checkpoint that is witnessed on its own. */

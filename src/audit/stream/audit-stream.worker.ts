@@ -15,7 +15,7 @@ import { ReceiverRefused, type StreamSender } from './stream-sender.js';
 import { SyslogSender } from './syslog-sender.js';
 
 const LOOK_EVERY_MS = 1000;
-/** Leaves per read; a message is at most a few kB. */
+/** Number of leaves per read. The message for a leaf has at most a few kilobytes. */
 const BATCH_SIZE = 500;
 const MAX_PAUSE_SECONDS = 60;
 const MAX_ASKED_SECONDS = 300;

@@ -11,8 +11,8 @@ const MAX_BODY_BYTES = 512 * 1024;
 const CONTENT_TOO_LARGE = 413;
 
 /**
- * Sends leaves by POST as newline-delimited JSON. Only bodies answered with 2xx count as received. A body whose response was lost is sent again with the
- * same leaves.
+ * Sends leaves by POST as newline-delimited JSON. A body counts as received only if the receiver responds with 2xx. A body whose response was lost is sent
+ * again with the same leaves.
  */
 export class HttpsSender implements StreamSender {
   private before: number | undefined;

@@ -5,7 +5,7 @@ import { syslogFrame } from './formats/syslog.format.js';
 import type { StreamSender } from './stream-sender.js';
 import { SYSLOG_PATIENCE, SyslogConnection } from './syslog-connection.js';
 
-/** A connection is closed, and thereby confirmed, after this many leaves or milliseconds. */
+/** Number of leaves or milliseconds after which a connection is closed, which confirms that the receiver has read the leaves. */
 const MAX_UNCONFIRMED = 2000;
 const CONFIRM_AFTER_MS = 2000;
 
@@ -18,8 +18,8 @@ interface Confirmation {
 /**
  * Sends leaves by syslog over TLS (RFC 5425), which has no acknowledgements. Connections are short-lived instead. The next connection is opened before the
  * current one is closed: a clean close shows that everything was read, and the next connection shows that the receiver has not stopped in the meantime.
- * Leaves that were read count as stored once the receiver has kept running for `resendSeconds`. If a connection fails, all leaves after those are sent
- * again with the same numbers.
+ * Leaves that were read count as stored once the receiver has kept running for `resendSeconds`. If a connection fails, all later leaves are sent again with the
+ * same numbers.
  */
 export class SyslogSender implements StreamSender {
   private current: SyslogConnection | undefined;

@@ -54,7 +54,7 @@ export function eventsOf(subscriptions: readonly string[]): EventName[] {
   return EVENT_NAMES.filter((name) => wanted.has('*') || wanted.has(name) || wanted.has(`${areaOf(name)}.*`));
 }
 
-/** isDerived reports whether events of this type are derived from other audit entries. The other events have entries of their own (EventAnnouncer). */
+/** isDerived reports whether events of this type are derived from other audit entries. All other events have separate entries (EventAnnouncer). */
 export function isDerived(name: EventName): boolean {
   return EVENT_CATALOGUE[name].sources !== undefined;
 }

@@ -29,9 +29,9 @@ export interface EventEntry {
 /** EventSource defines which audit entries are events of a type. */
 export interface EventSource {
   readonly action: string;
-  /** Selects some of the entries with this action. */
+  /** Reports whether an entry with this action is an event of the type. If absent, every entry with this action is. */
   readonly when?: (entry: EventEntry) => boolean;
-  /** Action of the first entry about the same target. It contains facts that later entries do not repeat. */
+  /** Action of the first entry about the same target. The first entry contains facts that later entries do not repeat. */
   readonly opening?: string;
   /** Returns `data`. `opening` is undefined if the entry is missing or was not written by this service. */
   readonly data: (entry: EventEntry, opening: EventEntry | undefined) => Readonly<Record<string, unknown>>;
@@ -48,7 +48,7 @@ export interface EventType {
   readonly othersNeed?: Scope;
   /** Member of `data` with the name of the signing key. Credentials that are limited to other signing keys do not receive the event. */
   readonly keyMember?: string;
-  /** Whether endpoints created by versions that stored no owner receive the event, because those versions sent it. */
+  /** Whether endpoints created by versions that stored no owner receive the event, because those versions sent the event. */
   readonly needsNoOwner?: true;
   /** Whether the delivery log shows the message to everyone who can read webhooks. */
   readonly isShownInLog?: true;
@@ -93,12 +93,12 @@ export function optional(member: EventMember): EventMember {
   return { ...member, isOptional: true };
 }
 
-/** exampleOf returns `data` with the example of every member. */
+/** exampleOf returns an example of `data`, composed of the examples of all members. */
 export function exampleOf(members: EventMembers): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).map(([name, { example }]) => [name, example]));
 }
 
-/** picked returns the named members of a detail that are present. */
+/** picked returns the named members that are present in a detail. */
 export function picked(detail: Readonly<Record<string, unknown>>, ...names: string[]): Record<string, unknown> {
   return Object.fromEntries(names.flatMap((name) => (detail[name] === undefined ? [] : [[name, detail[name]]])));
 }

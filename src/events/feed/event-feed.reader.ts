@@ -8,16 +8,16 @@ import { EVENT_CATALOGUE, EVENT_NAMES, type EventName, isDerived } from '../cata
 import { type EventViewer, maySee } from './event-viewer.js';
 import { ANNOUNCED, loggedEvent, type LoggedEvent, mayBeEvent, openingActionOf } from './logged-event.js';
 
-/** Leaves per statement: a few milliseconds of database time. */
+/** Number of leaves per statement. Reading this many leaves takes a few milliseconds of database time. */
 export const MAX_WINDOW_LEAVES = 2000;
-/** Entries that are verified before the event loop can do other work. */
+/** Number of entries that are verified before yielding to the event loop. */
 const SLICE = 250;
 
 const OWN_ONLY = EVENT_NAMES.filter((name) => EVENT_CATALOGUE[name].isOwnOnly);
 const OWN_SOURCES = OWN_ONLY.flatMap((name) => EVENT_CATALOGUE[name].sources ?? []);
 /**
  * SQL condition that omits the entries `e` about events of other owners, so that only entries for the viewer are transferred and verified. $4 is the ID of
- * the owner, null to omit nothing; $5 contains the IDs of the owner's approver groups. The opening of an entry is looked up by its target.
+ * the owner, null to omit nothing; $5 contains the IDs of the owner's approver groups. The opening entry is looked up by the target.
  */
 const MAY_BE_OWN = `($4::text IS NULL OR CASE
     WHEN e.action = '${ANNOUNCED}' THEN NOT e.detail ->> 'type' = ANY('{${OWN_ONLY.join()}}'::text[])

@@ -29,7 +29,7 @@ export interface EventQuery {
 
 const LIST = 'events';
 const LATEST = 'latest';
-/** Windows per page, so that a page over many leaves without events takes a fraction of a second. */
+/** Maximum number of windows per page, so that a page over many leaves without events takes only a fraction of a second. */
 const MAX_WINDOWS = 10;
 
 /** EventFeed lists events in the order of the audit log, for clients that catch up after messages were lost or that cannot receive webhooks. */
@@ -82,7 +82,7 @@ export class EventFeed {
     throw new Problem('malformed', 'request.cursor', detail, { errors: [{ pointer: '/after', detail }] });
   }
 
-  /** Returns the cursor for a position. The cursor contains the ID of the preceding entry, so it does not reveal the number of entries. */
+  /** Returns the cursor for a position. The cursor contains the ID of the preceding entry, so the cursor does not reveal the number of entries. */
   private async cursorBefore(tx: EntityManager, position: number): Promise<string> {
     const [row]: { id: string }[] = await tx.query(`SELECT entry_id AS id FROM log_leaf WHERE index = $1`, [
       position - 1,

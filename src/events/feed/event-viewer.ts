@@ -12,7 +12,7 @@ export interface EventViewer extends Pick<Caller, 'scopes' | 'identity'> {
   readonly callerId: string;
   /** ID of the person whose resources the viewer owns; empty if the viewer owns none. */
   readonly ownerId: string;
-  /** Limits of the credentials behind the viewer. The viewer can use the signing keys that all of them include. */
+  /** Limits of the credentials behind the viewer. The viewer can use the signing keys that all of these credentials include. */
   readonly keys: readonly KeyPatterns[];
   /** IDs of the approver groups to which the person belongs. Empty if the viewer does not need a group to receive events. */
   readonly groups: ReadonlySet<string>;

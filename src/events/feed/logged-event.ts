@@ -27,7 +27,7 @@ export interface LoggedEvent extends AnnouncedEvent {
   readonly id: string;
   /** Index of the entry's leaf. Events about the same subject are in this order. */
   readonly index: number;
-  /** The workload run behind the subject, as in the audit log. */
+  /** The workload run behind the subject, as recorded in the audit log. */
   readonly workload?: { readonly trust: unknown; readonly issuer: unknown; readonly subject: unknown };
 }
 
@@ -81,7 +81,7 @@ function sourceOf(entry: EventEntry) {
   return SOURCES_BY_ACTION.get(entry.action)?.find(({ when }) => when?.(entry) ?? true);
 }
 
-/** subjectKey identifies the subject of an event among the deliveries of an endpoint, which are in order for each subject. */
+/** subjectKey returns the key of an event's subject. An endpoint's deliveries with the same key are sent in order. */
 export function subjectKey({ kind, id }: AnnouncedEvent['subject']): string {
   return `${kind}:${id}`;
 }

@@ -45,7 +45,7 @@ export class EventDispatcher {
     private readonly webhooks: Webhooks,
   ) {}
 
-  /** Queues the messages of a part of the log. @returns whether more of the log can be read now */
+  /** Queues the messages for a section of the log. @returns whether more of the log can be read now */
   @Background({ name: 'webhook-events', scope: 'process', due: `SELECT ${FOLLOWING}`, wakes: ['webhooks'] })
   async dispatch(): Promise<boolean> {
     return this.db.transaction(async (tx) => {

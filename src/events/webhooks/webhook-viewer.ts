@@ -12,14 +12,14 @@ type Owned = Pick<WebhookEndpoint, 'givers' | 'ownerId'>;
 export function ownerOf(caller: Caller): Owned {
   return {
     givers: giversOf(orderedBy(caller, []), caller.ownerId),
-    // A workload owns only the resources of its own runs, which an endpoint outlives.
+    // A workload owns only the resources of its own runs, and an endpoint outlives the runs.
     ownerId: caller.kind === 'workload' ? '' : caller.ownerId,
   };
 }
 
 /**
  * viewerOf returns the owner of an endpoint with the owner's current rights: the rights that every person, key and client behind the endpoint has. Returns
- * undefined if one of them is disabled, revoked or unknown, and for endpoints of earlier versions, which have no owner.
+ * undefined if a person, key or client behind the endpoint is disabled, revoked or unknown, and for endpoints of earlier versions, which have no owner.
  */
 export async function viewerOf(tx: EntityManager, { givers, ownerId }: Owned): Promise<EventViewer | undefined> {
   if (givers === null || givers.length === 0) return undefined;

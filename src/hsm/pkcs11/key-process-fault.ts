@@ -2,7 +2,7 @@ import { ckrOf, isFatal, isRefusal } from './pkcs11-errors.js';
 
 /**
  * Outcome of an order, as reported by the key process. `unseen`: the order was not started, because its key may be visible only to the next process. The
- * process then returns every later order as `unseen`, and exits when its parent tells it to stop.
+ * process then returns every later order as `unseen`, and exits when its parent requests a stop.
  */
 export const OUTCOMES = [
   'done',

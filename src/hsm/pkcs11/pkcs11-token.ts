@@ -13,7 +13,7 @@ export interface TokenIdentity {
   readonly label: string;
   readonly serial: string;
   readonly model: string;
-  /** Maximum number of sessions per process; undefined if the token has no limit or does not report it. */
+  /** Maximum number of sessions per process; undefined if the token has no limit or does not report a limit. */
   readonly maxSessions?: number;
 }
 
@@ -180,8 +180,8 @@ export class Pkcs11Token {
   }
 
   /**
-   * Calls C_SignInit and C_Sign. The caller has exclusive use of the session and discards it on any error. The signature is a view into `buffer`, which must
-   * be SIGNATURE_BUFFER_BYTES long.
+   * Calls C_SignInit and C_Sign. The caller has exclusive use of the session and discards the session on any error. The signature is a view into `buffer`,
+   * which must be SIGNATURE_BUFFER_BYTES long.
    */
   sign(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, buffer: Buffer): Promise<Buffer> {
     this.library.C_SignInit(session, mechanism, key);

@@ -29,8 +29,8 @@ export interface SealedSignOrder {
 
 /**
  * SoftwareKeys manages keys of types that the token does not support. The private key is generated in software and encrypted with a key in the token. The
- * plaintext exists only in this process, while a signature is computed. This protection is weaker than that of a key in the token, as recorded in the key's
- * evidence.
+ * plaintext exists only in this process, while a signature is computed. This protection is weaker than the protection of a key in the token, as recorded in the
+ * key's evidence.
  */
 export class SoftwareKeys {
   private readonly token: Pkcs11Token;

@@ -1,4 +1,4 @@
-/** Duration in milliseconds above which an operation is followed by a pause. */
+/** Duration in milliseconds above which a pause follows an operation. */
 const LONG_MS = 250;
 /** Pause in milliseconds after a long operation, during which only urgent operations start. A vote requires several consecutive urgent operations. */
 const REST_MS = 1000;

@@ -74,7 +74,9 @@ export class TokenLog {
     });
   }
 
-  /** Returns the newest anchor. Throws a fatal KeyProcessFault if the token was removed, so that a removed token is not taken for one without the log. */
+  /**
+   * Returns the newest anchor. Throws a fatal KeyProcessFault if the token was removed, so that a removed token is not mistaken for a token without the log.
+   */
   anchor({ origin }: { readonly origin: string }): Promise<{ anchor?: LogAnchor }> {
     return this.changes.runNext(() => {
       const newest = this.newest(origin);
@@ -85,7 +87,7 @@ export class TokenLog {
 
   /**
    * Signs a checkpoint before pending key changes, because the service waits for the signature with an open transaction. The signature is returned only after
-   * the anchor has been written. After a crash between these two steps, the same checkpoint can be signed again, because it equals the anchor.
+   * the anchor has been written. After a crash between these two steps, the same checkpoint can be signed again, because the checkpoint equals the anchor.
    */
   sign(order: CheckpointOrder): Promise<CheckpointAnswer> {
     return this.changes.runNext(async () => {

@@ -12,7 +12,7 @@ const MAX_ORIGIN_LENGTH = 300;
 
 /**
  * TokenRowMark stores a data object in the token for each generation of sealed tables. The object contains the time since which a deployment rejects rows
- * without a seal. It is never destroyed.
+ * without a seal. The data object is never destroyed.
  */
 export class TokenRowMark {
   private readonly parts: SigningParts;

@@ -59,7 +59,7 @@ interface CallOf<Name extends CallName> {
 }
 export type CallMessage = { [Name in CallName]: CallOf<Name> }[CallName];
 
-/** Tells the process that no further orders follow. A process that returns orders as `unseen` then exits as soon as its started orders are done. */
+/** Informs the process that no further orders follow. A process that returns orders as `unseen` then exits as soon as its started orders are done. */
 export interface LeaveMessage {
   readonly kind: 'leave';
 }
@@ -84,12 +84,12 @@ export interface ReplyMessage {
   readonly answer?: KeyProcessCalls[CallName]['answer'];
 }
 
-/** Sent about once a second, so that the parent can detect a hanging process. */
+/** Sent about once a second, so that the parent can detect a hung process. */
 export interface AliveMessage {
   readonly kind: 'alive';
 }
 
-/** Last message before the process exits. Therefore, it also contains the last results and the reply. */
+/** Last message before the process exits, which also contains the last results and the reply. */
 export interface LastMessage {
   readonly kind: 'last';
   /** `stuck`: a call exceeded its deadline. `login`: the token rejected the PIN, so no further attempt is allowed. */

@@ -30,8 +30,8 @@ import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './
 /** Maximum number of pending orders in this process. Further orders are rejected with `hsm.busy`. */
 const MAX_WAITING = 10_000;
 /**
- * Minimum window. The window is the maximum number of orders in the key process at a time. If the key process ends, the orders in it are lost, so the window
- * is only as large as necessary to keep the process busy.
+ * Minimum window. The window is the maximum number of orders in the key process at a time. If the key process ends, the orders in the process are lost, so the
+ * window is only as large as necessary to keep the process busy.
  */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;

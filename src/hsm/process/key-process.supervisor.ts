@@ -98,7 +98,7 @@ export class KeyProcessSupervisor {
     this.startedAt = this.lastMessageAt = performance.now();
     let pin: string;
     try {
-      // The PIN is read for each start, so that it need not be kept in memory.
+      // The PIN is read for each start, so that the PIN need not be kept in memory.
       pin = readPin(this.config);
     } catch (error) {
       const fault = error instanceof ConfigError ? error.faults[0] : undefined;
@@ -224,7 +224,7 @@ export class KeyProcessSupervisor {
   private halt(pin: string, detail: string): void {
     this.state = 'halted';
     this.refusable = undefined;
-    this.detail = `${detail}; this PIN is not tried again: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin if the PIN of the token was changed to it`;
+    this.detail = `${detail}; this PIN is not tried again: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin if the PIN of the token was changed to this PIN`;
     this.log.error(`The key process cannot log in: ${this.detail}`);
     void this.pinWatch.begin(pin, () => {
       if (this.state !== 'halted') return;

@@ -159,7 +159,7 @@ class KeyProcess {
     }
   }
 
-  /** Probes a token that has not signed recently. The probe does not run during a token change, because it could make the change fail in SoftHSM. */
+  /** Probes a token that has not signed recently. The probe does not run during a token change, because the probe could make the change fail in SoftHSM. */
   private async probe({ canary, changes }: Running): Promise<void> {
     if (this.isProbing || this.unseen || performance.now() - this.lastGood < QUIET_MS) return;
     this.isProbing = true;

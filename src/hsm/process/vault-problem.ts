@@ -35,7 +35,7 @@ const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (de
   'not-authentic': {
     kind: 'conflict',
     text: () =>
-      'The HSM cannot decrypt a stored secret: it was changed, or encrypted for another record or by another HSM.',
+      'The HSM cannot decrypt a stored secret: the secret was modified, or was encrypted for another record or by another HSM.',
   },
   refused: { kind: 'conflict', text: (detail) => `The HSM rejected the operation: ${detail}.` },
 };

@@ -33,7 +33,7 @@ export function rawToDer(raw: Buffer): Buffer {
 export function derToRaw(der: Buffer, curve: CurveType): Buffer {
   const size = CURVE_BYTES[curve];
   const elements = elementsOfSequence(der);
-  if (elements.length !== 2) throw new RangeError('an ECDSA signature must have two INTEGERs');
+  if (elements.length !== 2) throw new RangeError('an ECDSA signature must contain two INTEGERs');
   const raw = Buffer.alloc(size * 2);
   elements.forEach((element, index) => {
     const number = unsignedOf(element);

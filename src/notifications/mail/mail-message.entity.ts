@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** MailMessage is an email in the outbox. It remains queued until the SMTP server accepts it. */
+/** MailMessage is an email in the outbox. The email remains queued until the SMTP server accepts the email. */
 @Entity('mail_message')
 @Index('mail_message_created', ['createdAt'])
 @Index('mail_message_waiting', ['nextTryAt'], { where: 'sent_at IS NULL AND given_up_at IS NULL' })
@@ -14,7 +14,7 @@ export class MailMessage {
   @Column('text')
   subject: string;
 
-  /** Plain-text body, sealed because it may contain a secret link. Null after the email was sent or discarded. */
+  /** Plain-text body, sealed because the body may contain a secret link. Null after the email was sent or discarded. */
   @Column('bytea', { nullable: true })
   body: Buffer | null;
 

@@ -9,11 +9,11 @@ import { oneLine } from '../../platform/text/truncate.js';
 /** Time limit for the connection, and then for the SMTP greeting, which some servers delay. */
 const GREETING_MS = 60_000;
 /**
- * Time limit for a response (RFC 5321 section 4.5.3.2). Servers may filter an email before they accept it. A client that gives up too early would send a
+ * Time limit for a response (RFC 5321 section 4.5.3.2). A server may filter an email before accepting the email. A client that gives up too early would send a
  * delivered email again (RFC 1047).
  */
 const ANSWER_MS = 5 * 60_000;
-/** Time limit for a response to a test email. It is shorter than ANSWER_MS, because a user is waiting for the result. */
+/** Time limit for a response to a test email. The limit is shorter than ANSWER_MS, because a user is waiting for the result. */
 const TRIAL_MS = 25_000;
 
 /** Headers that suppress automatic replies such as absence notices (RFC 3834 section 5.1; the second header is for Microsoft Exchange). */

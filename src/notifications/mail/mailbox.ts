@@ -24,12 +24,14 @@ const SEAL = 'mail to a recipient';
 /** Seal purpose in earlier versions, which bound the ciphertext only to the ID of the email. */
 const UNBOUND_SEAL = 'mail';
 
-/** closeMail encrypts a text for one recipient. The ciphertext cannot be decrypted if the row contains a different recipient. */
+/** closeMail encrypts text for one recipient. The ciphertext cannot be decrypted if the row contains a different recipient. */
 export function closeMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, text: string): Buffer {
   return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));
 }
 
-/** openMail decrypts a text. Throws if the text was encrypted for another recipient. Also decrypts unsent emails of the previous version. */
+/**
+ * openMail decrypts text that closeMail encrypted. Throws if the text was encrypted for another recipient. Also decrypts unsent emails of the previous version.
+ */
 export function openMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, sealed: Buffer): string {
   try {
     return seal.open(SEAL, `${id} ${recipient}`, sealed).toString();

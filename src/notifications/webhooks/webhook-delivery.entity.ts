@@ -14,7 +14,7 @@ export interface WebhookAttempt {
   readonly failure?: string;
 }
 
-/** WebhookDelivery is a message for one endpoint in the outbox. It remains queued until the receiver accepts it. */
+/** WebhookDelivery is a message for one endpoint in the outbox. The message remains queued until the receiver accepts the message. */
 @Entity('webhook_delivery')
 @Index('webhook_delivery_waiting', ['endpointId', 'nextTryAt'], { where: "status = 'PENDING'" })
 @Index('webhook_delivery_ended', ['endedAt'], { where: "status <> 'PENDING'" })

@@ -21,7 +21,7 @@ export class WebhookEndpoint {
   @Column('text')
   shownUrl: string;
 
-  /** Sealed URL. For many products, anyone who knows the URL can send messages. */
+  /** Sealed URL. For many services, anyone who knows the URL can send messages. */
   @Column('bytea')
   url: Buffer;
 
@@ -36,7 +36,7 @@ export class WebhookEndpoint {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Reason that the service disabled the endpoint; null if the service did not disable the endpoint. */
+  /** Reason why the service disabled the endpoint; null if the service did not disable the endpoint. */
   @Column('text', { nullable: true })
   disabledReason: string | null;
 
@@ -47,7 +47,10 @@ export class WebhookEndpoint {
   @Column('text', { array: true, nullable: true })
   givers: string[] | null;
 
-  /** ID of the person about whose resources the endpoint may receive events; empty if the owner is a workload, null in rows of earlier versions. */
+  /**
+   * ID of the person who owns the endpoint, which may receive events about this person's resources. Empty if the owner is a workload, null in rows of earlier
+   * versions.
+   */
   @Column('text', { nullable: true })
   ownerId: string | null;
 
@@ -67,7 +70,9 @@ export class WebhookEndpoint {
   createdAt: Date;
 }
 
-/** WebhookOldSecret is a rotated signing secret. Messages are also signed with it until `until`, so that receivers can switch to the new secret. */
+/**
+ * WebhookOldSecret is a rotated signing secret. Until `until`, messages are also signed with the old secret, so that receivers can switch to the new secret.
+ */
 @Entity('webhook_old_secret')
 export class WebhookOldSecret {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhook_old_secret_id' })

@@ -26,14 +26,14 @@ const MAX_FACT = 1000;
 const SLACK = { header: 150, section: 3000, blocks: 50, name: 200 } as const;
 
 /**
- * Maximum text lengths in a message, in characters. The first length that keeps the message within MAX_BYTES is used. No identifier is longer than the last
+ * Maximum string lengths in a message, in characters. The first length that keeps the message within MAX_BYTES is used. No identifier is longer than the last
  * length.
  */
 const LENGTHS = [4000, 1000, 300, 100] as const;
 
 /**
- * webhookBody returns the body of a message in the receiver's format. Facts can contain long external text, so texts are truncated until the message is within
- * the size limit of Standard Webhooks.
+ * webhookBody returns the body of a message in the receiver's format. Facts can contain long external text, so strings are truncated until the message is
+ * within the size limit of Standard Webhooks.
  */
 export function webhookBody(message: WebhookMessage, format: WebhookFormat): string {
   for (const length of LENGTHS) {
@@ -44,7 +44,7 @@ export function webhookBody(message: WebhookMessage, format: WebhookFormat): str
   throw new Error(`a message of type ${message.type} has too many parts`);
 }
 
-/** Truncates every text in a value, without splitting characters. */
+/** Truncates every string in a value, without splitting characters. */
 function cutTo<Value>(length: number, value: Value): Value {
   if (typeof value === 'string') return shorten(value, length) as Value;
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
@@ -96,7 +96,7 @@ function section(text: string): object {
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** Escapes and truncates a text, so that the result has at most `max` code units. An escaped ampersand has five code units. */
+/** Escapes and truncates text, so that the result has at most `max` code units. An escaped ampersand has five code units. */
 function escapedWithin(text: string, max: number): string {
   let kept = shorten(text, max);
   for (let escaped = escape(kept); escaped.length > max; escaped = escape(kept))

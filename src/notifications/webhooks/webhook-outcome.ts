@@ -1,7 +1,7 @@
 import { type OutboundAnswer, secondsAsked } from '../../platform/outbound/outbound-client.js';
 import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
 
-/** Pauses after each attempt, in seconds: the schedule of Standard Webhooks, about three days. */
+/** Pause after each attempt, in seconds. The schedule is that of Standard Webhooks and spans about three days. */
 const PAUSES = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 /**
  * Maximum random extension of a pause, as a fraction of the pause. The extension prevents simultaneous attempts when many receivers recover at the same time.

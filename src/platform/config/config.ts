@@ -78,7 +78,7 @@ export class Config extends SettingReader {
   readonly mailFrom = this.text('SVC_MAIL_FROM');
   readonly smtpTls: 'required' | 'never' = this.oneOf('SVC_SMTP_TLS', ['required', 'never']);
   readonly alertEmailEnabled = this.oneOf('SVC_ALERT_EMAIL_ENABLED', ['false', 'true']) === 'true';
-  /** Recipients of alerts whose rule names no recipients. */
+  /** Recipients of alerts whose rule specifies no recipients. */
   readonly alertEmailTo = this.alertEmailEnabled ? this.mailboxes('SVC_ALERT_EMAIL_TO') : [];
   /** IP addresses and CIDR blocks. */
   readonly outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
@@ -93,7 +93,7 @@ export class Config extends SettingReader {
   readonly databaseReplication = this.oneOf('SVC_DATABASE_REPLICATION', ['any', 'warn', 'required']);
   readonly databaseReadMaxAgeSeconds = this.whole('SVC_DATABASE_READ_MAX_AGE_SECONDS', 2, 3600);
   readonly databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
-  /** Days for which data is kept after it is no longer needed; 0 keeps data forever. */
+  /** Number of days for which data is kept after the data is no longer needed; 0 keeps data forever. */
   readonly keptDays = {
     documents: this.whole('SVC_KEEP_DOCUMENTS_DAYS', 0, MAX_KEPT_DAYS),
     scanResults: this.whole('SVC_KEEP_SCAN_RESULTS_DAYS', 0, MAX_KEPT_DAYS),
@@ -147,7 +147,7 @@ export class Config extends SettingReader {
   }
 
   /**
-   * Address of the database. If it is stored in a file, the file is read on every access, so that new connections use its current content.
+   * Address of the database. If the address is stored in a file, the file is read on every access, so that new connections use the current address.
    * `databasePassword` and `smtpPassword` are read in the same way.
    */
   get database(): DatabaseAddress {

@@ -11,7 +11,7 @@ export interface DatabaseAddress extends UserInfo {
   readonly isWritable: boolean;
   /** `sslmode`: TLS with certificate verification, or no TLS. */
   readonly isEncrypted: boolean;
-  /** Files named by `sslrootcert`, `sslcert` and `sslkey`. */
+  /** Files to which `sslrootcert`, `sslcert` and `sslkey` refer. */
   readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** All other parameters, passed to the driver. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -20,7 +20,10 @@ export interface DatabaseAddress extends UserInfo {
 const URI = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 const DEFAULT_PORT = 5432;
 const PLAIN = ['', 'disable'];
-/** Values of `sslmode` with verification. `require` also verifies the certificate, because an unverified certificate does not protect against impersonation. */
+/**
+ * Values of `sslmode` that verify the certificate. `require` also verifies the certificate, because an unverified certificate does not protect against
+ * impersonation.
+ */
 const VERIFIED = ['require', 'verify-ca', 'verify-full'];
 const ANY = ['', 'any'];
 const WRITABLE = ['read-write', 'primary'];

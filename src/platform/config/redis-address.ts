@@ -3,7 +3,7 @@ import { readUserInfo, type UserInfo } from './user-info.js';
 
 /** RedisAddress is a parsed Redis URL. */
 export interface RedisAddress extends UserInfo {
-  /** One server, or the sentinels that know the current master. */
+  /** One server, or the sentinels that monitor the master. */
   readonly hosts: readonly [HostAndPort, ...HostAndPort[]];
   /** Name of the master monitored by the sentinels; undefined without sentinels. */
   readonly master: string | undefined;

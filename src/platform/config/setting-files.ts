@@ -23,7 +23,7 @@ export class SettingFiles {
     for (const [name, path] of Object.entries(this.given)) this.take(name, path ?? '');
   }
 
-  /** Variables that begin with SVC_ but name neither a setting nor the file of a setting. */
+  /** Variables that begin with SVC_ but correspond to neither a setting nor a setting's file. */
   get unknown(): string[] {
     const isFile = (name: string) => name.endsWith(SUFFIX) && isSetting(name.slice(0, -SUFFIX.length));
     return Object.keys(this.given).filter((name) => name.startsWith('SVC_') && !isSetting(name) && !isFile(name));

@@ -7,8 +7,8 @@ const SECRET_PARAMETER = /^(?:ssl)?password=/i;
 const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_DATABASE_READ_URL', 'SVC_REDIS_URL']);
 
 /**
- * settingsCopy returns the configured settings as lines of an environment file. Secrets are replaced with comments that name their origin, and passwords
- * are removed from URLs.
+ * settingsCopy returns the configured settings as lines of an environment file. Each secret is replaced with a comment about the origin of the secret, and
+ * passwords are removed from URLs.
  */
 export function settingsCopy(files: SettingFiles): string {
   const lines = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => lineOf(name, files));

@@ -37,15 +37,15 @@ export const SETTINGS = {
   ),
   SVC_TRUST_PROXY: setting(
     '',
-    'Addresses of reverse proxies whose X-Forwarded-For is trusted, comma-separated. A CIDR block trusts every address in it, so list individual proxies where possible',
+    'Addresses of reverse proxies whose X-Forwarded-For is trusted, comma-separated. A CIDR block trusts every address in the block, so list individual proxies where possible',
   ),
   SVC_CLIENT_CERT_HEADER: setting(
     '',
-    'Header in which the proxies of SVC_TRUST_PROXY pass the TLS client certificate, such as Client-Cert (RFC 9440). They must overwrite the header if a client sends it. If empty, client certificates are ignored',
+    'Header in which the proxies of SVC_TRUST_PROXY pass the TLS client certificate, such as Client-Cert (RFC 9440). The proxies must overwrite the header if a client sends the header. If empty, client certificates are ignored',
   ),
   SVC_CLIENT_CERT_CHAIN_HEADER: setting(
     '',
-    'Header in which these proxies pass the CA certificates that the client sent, such as Client-Cert-Chain (RFC 9440). They must overwrite it as well. If empty, intermediate certificates have to be uploaded with the client (docs/access.md)',
+    'Header in which these proxies pass the CA certificates that the client sent, such as Client-Cert-Chain (RFC 9440). The proxies must overwrite this header as well. If empty, intermediate certificates must be uploaded with the client (docs/access.md)',
   ),
   SVC_DRAIN_SECONDS: setting(
     '',
@@ -53,7 +53,7 @@ export const SETTINGS = {
   ),
   SVC_STOP_SECONDS: setting(
     '20',
-    'Time within which a stopping process exits. Must be shorter than the time after which its supervisor kills it',
+    'Time within which a stopping process exits. Must be shorter than the time after which the supervisor kills the process',
   ),
   SVC_LOG_LEVEL: setting('log', 'debug, log, warn or error'),
   SVC_JWT_SECRET: setting(
@@ -84,7 +84,7 @@ export const SETTINGS = {
   SVC_SMTP_TLS: setting('required', 'required; or never, for a relay on this machine'),
   SVC_MAIL_FROM: setting('Sealwright <sealwright@localhost>', 'Sender address of emails'),
   SVC_ALERT_EMAIL_ENABLED: setting('false', 'Whether alerts are sent by email: true or false'),
-  SVC_ALERT_EMAIL_TO: setting('', 'Recipients of alerts whose rule specifies none, comma-separated'),
+  SVC_ALERT_EMAIL_TO: setting('', 'Recipients of alerts whose rule specifies no recipients, comma-separated'),
   SVC_OUTBOUND_ALLOW: setting(
     '',
     'Non-public IP addresses and CIDR blocks, comma-separated, that webhooks, OpenID Connect providers and receivers of the audit log may use, also over plain HTTP',
@@ -116,7 +116,7 @@ export const SETTINGS = {
     'postgresql://sealwright@127.0.0.1:5432/sealwright',
     'URL of a PostgreSQL database, version 15 or later. Several comma-separated hosts are tried until one accepts writes; sslmode=verify-full enables TLS',
   ),
-  SVC_DATABASE_PASSWORD: setting('', 'Password of the database user; overrides the one in SVC_DATABASE_URL'),
+  SVC_DATABASE_PASSWORD: setting('', 'Password of the database user; overrides the password in SVC_DATABASE_URL'),
   SVC_DATABASE_CA_FILE: setting(
     '',
     'PEM file with the CA certificates for the database. If set, every connection is encrypted and verified',
@@ -127,7 +127,7 @@ export const SETTINGS = {
   ),
   SVC_DATABASE_READ_URL: setting(
     '',
-    'URL of database standbys, in the format of SVC_DATABASE_URL. Exports, asset lists and analytics are read from them if their lag is small enough (docs/scaling.md)',
+    'URL of database standbys, in the format of SVC_DATABASE_URL. Exports, asset lists and analytics are read from the standbys if the lag is small enough (docs/scaling.md)',
   ),
   SVC_DATABASE_READ_MAX_AGE_SECONDS: setting('10', 'Maximum lag of a standby used for reads'),
   SVC_DATABASE_POOL: setting(
@@ -136,7 +136,7 @@ export const SETTINGS = {
   ),
   SVC_DATABASE_REPLICATION: setting(
     'any',
-    'Handling of asynchronous replication, with which a failover can lose acknowledged writes. any: logs it; warn: also reports DEGRADED health; required: also refuses to start',
+    'Handling of asynchronous replication, with which a failover can lose acknowledged writes. any: logs the state; warn: also reports DEGRADED health; required: also refuses to start',
   ),
   SVC_INGEST_STALL_SECONDS: setting(
     '30',
@@ -152,13 +152,13 @@ export const SETTINGS = {
   ),
   SVC_KEEP_DOCUMENTS_DAYS: setting(
     '0',
-    'Days after which an inventory document is deleted once its source has reported a newer one; 0 keeps it forever. CycloneDX documents with a serial number are always kept, because other documents can link to them',
+    'Days after which an inventory document is deleted once its source has reported a newer document; 0 keeps documents forever. CycloneDX documents with a serial number are always kept, because other documents can link to them',
   ),
   SVC_KEEP_SCAN_RESULTS_DAYS: setting(
     '0',
-    'Days after which results of network scans are deleted; 0 keeps them forever',
+    'Days after which results of network scans are deleted; 0 keeps the results forever',
   ),
-  SVC_KEEP_ALERTS_DAYS: setting('0', 'Days after which resolved alerts are deleted; 0 keeps them forever'),
+  SVC_KEEP_ALERTS_DAYS: setting('0', 'Days after which resolved alerts are deleted; 0 keeps alerts forever'),
   SVC_REDIS_URL: setting(
     'redis://127.0.0.1:6379',
     'URL of a Redis server, version 6.2 or later, with maxmemory-policy noeviction. rediss:// for TLS, redis+sentinel://HOST1,HOST2/MASTER for Sentinel',
@@ -170,10 +170,10 @@ export const SETTINGS = {
   SVC_PKCS11_PIN_FILE: setting('/run/secrets/pkcs11-pin', 'File that contains the user PIN of the token'),
   SVC_PKCS11_SESSIONS: setting('4', 'HSM sessions per process; must not exceed the limit of the HSM'),
   SVC_PKCS11_DEADLINE_MS: setting('5000', 'Time limit for an HSM operation, after which the key process is restarted'),
-  SVC_DEFAULT_KEY: setting('default', 'Signing key for requests that do not specify one'),
+  SVC_DEFAULT_KEY: setting('default', 'Signing key for requests that do not specify a key'),
   SVC_TSA_KEY: setting(
     'tsa',
-    'Signing key of the timestamp authority. It must have the "timestamping" purpose and a certificate',
+    'Signing key of the timestamp authority. The key must have the "timestamping" purpose and a certificate',
   ),
   SVC_TSA_POLICY: setting(
     '2.25.147707749704932427504177978547516550719',
@@ -187,7 +187,7 @@ export const SETTINGS = {
   SVC_TSA_TIMEOUT_MS: setting('5000', 'Time limit for a response of an external timestamp authority'),
   SVC_TSA_ACCURACY_SECONDS: setting(
     '2',
-    'Accuracy stated in timestamps. The clock may be off by at most one second less',
+    'Accuracy stated in timestamps. The maximum clock error is one second less than this value',
   ),
   SVC_TSA_NTP_SERVERS: setting(
     '',

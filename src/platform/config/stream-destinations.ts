@@ -13,7 +13,7 @@ export interface StreamDestination {
   readonly from: 'now' | 'start';
   /** Maximum message size in bytes. */
   readonly maxBytes: number;
-  /** syslog: maximum age in seconds of sent messages that may be sent again, in case a receiver stopped before storing them. */
+  /** syslog: maximum age in seconds of sent messages that may be sent again, in case a receiver stopped before storing the messages. */
   readonly resendSeconds: number;
   /** syslog: private enterprise number in the SD-ID of the structured data (RFC 5424 section 7.2.2). */
   readonly enterprise: string;

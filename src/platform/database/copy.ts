@@ -29,7 +29,7 @@ export async function copyInto<Item>(
   const done = finished(stream);
   // Without the call to destroy, a COPY that the database rejected would continue to write to the connection.
   stream.once('error', () => stream.destroy());
-  // The await below reports a failure. Until then, the rejection must not count as unhandled.
+  // The await below reports a failure. Until then, the rejection must not be treated as unhandled.
   done.catch(() => undefined);
   let count = 0;
   try {

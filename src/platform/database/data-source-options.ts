@@ -36,7 +36,7 @@ export function dataSourceOptions(config: Config): PostgresOptions {
   };
 }
 
-/** Converts column names to snake_case, as is usual in SQL. Entities name their tables explicitly. */
+/** Converts column names to snake_case, as is usual in SQL. Entities specify their table names explicitly. */
 class SnakeNaming extends DefaultNamingStrategy {
   override columnName(propertyName: string, customName: string | undefined, embeddedPrefixes: string[]): string {
     return snake([...embeddedPrefixes, customName ?? propertyName].join('_'));

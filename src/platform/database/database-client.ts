@@ -83,7 +83,7 @@ function newDatabaseClient(config: Config, address: () => DatabaseAddress): Data
         return this;
       } catch (error) {
         this.passOver();
-        // The pool assumes that a failed connection is closed. Without the cut, a connection to a skipped standby would stay open.
+        // The pool assumes that a failed connection is closed. Without the call to `cut`, a connection to a skipped standby would stay open.
         this.cut();
         throw error;
       }
@@ -108,7 +108,7 @@ function newDatabaseClient(config: Config, address: () => DatabaseAddress): Data
   };
 }
 
-/** onAnyHost calls `work`, which connects, once per database host until it succeeds. Rejects with the last error. */
+/** onAnyHost calls `work`, which connects, once per database host until a call succeeds. Rejects with the last error. */
 export async function onAnyHost<Result>({ database }: Config, work: () => Promise<Result>): Promise<Result> {
   for (let left = database.hosts.length - 1; ; left -= 1) {
     try {
@@ -159,7 +159,7 @@ interface Wire extends EventEmitter {
   readonly stream: Socket;
 }
 
-/** Returns whether the server responds to a new connection, even with a rejection. */
+/** Reports whether the server responds to a new connection, even with a rejection. */
 async function isThere(server: ClientConfig): Promise<boolean> {
   const limits = { connectionTimeoutMillis: PRESENT_MS, query_timeout: PRESENT_MS };
   const client = new SafeClient({ ...limits, ...server });

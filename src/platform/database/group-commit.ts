@@ -24,8 +24,8 @@ interface Shape<Item> {
  * GroupCommit combines concurrent writes into one transaction, which needs one multi-row statement and one flush to disk. An item's promise settles only
  * after its group's COMMIT.
  *
- * If one item makes a group fail, the halves of the group are written separately, and so on, so that only the faulty item fails, at the cost of a few more
- * transactions.
+ * If an item makes a group fail, the group is halved recursively and the halves are written separately, so that only the faulty item fails, at the cost of a
+ * few more transactions.
  */
 export class GroupCommit<Item, Result> {
   private readonly waiting = new FairQueue<Waiting<Item, Result>>();
@@ -64,7 +64,7 @@ export class GroupCommit<Item, Result> {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    // While all lanes are busy, items accumulate. The next lane to become free commits them.
+    // While all lanes are busy, items accumulate. The next lane to become free commits the items.
     while (this.underWay < this.shape.lanes && this.waiting.size > 0) {
       const group = this.waiting.take(this.shape.max);
       this.lastSize = group.length;

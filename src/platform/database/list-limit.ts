@@ -2,7 +2,7 @@ import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import { Problem } from '../errors/problem.js';
 
 /**
- * assertListed rejects another row in an unpaginated list of at most `max` rows, because a row that is not listed would remain in effect unseen.
+ * assertListed rejects an additional row if an unpaginated list already has `max` rows, because an unlisted row would remain in effect unnoticed.
  *
  * @throws Problem `list.full`
  */

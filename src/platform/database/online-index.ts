@@ -2,7 +2,7 @@ import type { QueryRunner } from 'typeorm';
 
 /**
  * createIndexConcurrently creates an index without blocking writes (PostgreSQL manual, CREATE INDEX, "Building Indexes Concurrently"). The migration needs
- * `transaction = false`. First drops the invalid index that an interrupted attempt may have left.
+ * `transaction = false`. An invalid index left by an interrupted attempt is dropped first.
  *
  * @param columns everything after the table name, such as `(status, id) WHERE status <> 'SIGNED'`
  */

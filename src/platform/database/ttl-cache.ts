@@ -1,4 +1,4 @@
-/** Maximum age of a cached value: half of the guaranteed time within which a revocation takes effect. */
+/** Maximum age of a cached value, which is half of the time within which a revocation is guaranteed to take effect. */
 const BELIEVED_MS = 2500;
 /** Time after `forget` for which reads of a key are not cached, because the transaction that changes the row may not have committed yet. */
 const UNSETTLED_MS = 10_000;

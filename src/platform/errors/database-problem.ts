@@ -46,11 +46,11 @@ function ofState(state: string): Problem | undefined {
 function ofSignIn(state: string): string | undefined {
   if (state === '53300') return 'The database has no free connections. Nothing was changed. Retry after 30 seconds.';
   if (state.startsWith('28'))
-    return 'The database rejected the credentials of the service. Nothing was changed. An operator must correct them.';
+    return 'The database rejected the credentials of the service. Nothing was changed. An operator must correct the credentials.';
   if (state === '3D000')
     return 'The database of the service does not exist. Nothing was changed. An operator must correct SVC_DATABASE_URL.';
   if (state === '42501')
-    return 'The database user of the service lacks a required privilege. Nothing was changed. An operator must grant it.';
+    return 'The database user of the service lacks a required privilege. Nothing was changed. An operator must grant the privilege.';
   return undefined;
 }
 

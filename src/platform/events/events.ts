@@ -31,7 +31,7 @@ export class EventBus {
     this.emitter.emit(name, event);
   }
 
-  /** Adds a listener and returns a function that removes it. Exceptions of a listener are logged and do not affect other listeners. */
+  /** Adds a listener and returns a function that removes the listener. Exceptions of a listener are logged and do not affect other listeners. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
     const guarded = (event: Events[Name]) => {
       try {

@@ -31,7 +31,7 @@ export class ScheduleRun {
   @Column('text', { nullable: true })
   askedBy: string | null;
 
-  /** Result of the run, or the reason why it was skipped or failed. */
+  /** Result of the run, or the reason why the run was skipped or failed. */
   @Column('text', { nullable: true })
   detail: string | null;
 

@@ -25,7 +25,7 @@ export interface RunEnd extends RunOutcome {
 export interface ScheduleTarget {
   /** Scope required to run the operation directly. The scope is also required to create, change or start a schedule with this target. */
   readonly scope: string;
-  /** Validates settings. Throws a Problem if they are invalid. */
+  /** Validates settings. Throws a Problem if the settings are invalid. */
   check(settings: Record<string, unknown>): Promise<void> | void;
   /**
    * Records the work in the transaction that marks the run as started, so that the start and the work are recorded exactly once or not at all. When the

@@ -23,7 +23,7 @@ const open = new OpenCalls(MAX_STREAMS, (max) => {
 
 export const EVENT_STREAM = Symbol('event stream');
 
-/** EventStream marks a handler that responds with server-sent events (`answerEvents`). `what` names the resource that each event contains. */
+/** EventStream marks a handler that responds with server-sent events (`answerEvents`). `what` is the name of the resource that each event contains. */
 export const EventStream = (what: string, example: string): MethodDecorator =>
   applyDecorators(
     SetMetadata(EVENT_STREAM, true),
@@ -43,9 +43,9 @@ export interface Followed<View> {
 }
 
 /**
- * answerEvents sends server-sent events (HTML Living Standard, section 9.2): the current row, then the row after each change until it is final. Events have the
- * name `status`, the mark as ID, and the view as JSON without line breaks. Before each event, the caller is authorized again; if this fails, the stream ends.
- * Throws Problem `stream.too-many` if the caller has MAX_STREAMS open streams.
+ * answerEvents sends server-sent events (HTML Living Standard, section 9.2): the current row, then the row after each change until the row is final. Events
+ * have the name `status`, the mark as ID, and the view as JSON without line breaks. Before each event, the caller is authorized again; if this fails, the
+ * stream ends. Throws Problem `stream.too-many` if the caller has MAX_STREAMS open streams.
  */
 export async function answerEvents<View>(
   reply: FastifyReply,

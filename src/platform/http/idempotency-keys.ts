@@ -31,7 +31,7 @@ export class IdempotencyKey {
   createdAt: Date;
 }
 
-/** Hours after which the same key creates another resource. */
+/** Number of hours for which a key is kept. Afterwards, the same key creates another resource. */
 const KEPT_HOURS = 24;
 
 /** IDEMPOTENCY_KEY describes the header in the OpenAPI document. */
@@ -78,7 +78,7 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
 }
 
 /**
- * IdempotencyKeys makes a POST safe to repeat. The key and the resource commit together, so a repeated request finds the resource. Keys are kept for
+ * IdempotencyKeys makes a POST safe to repeat. The key and the resource are committed together, so a repeated request finds the resource. Keys are kept for
  * KEPT_HOURS.
  */
 @Injectable()

@@ -10,7 +10,7 @@ export class OpenCalls {
     private readonly refusal: (max: number) => Problem,
   ) {}
 
-  /** Counts a call of the principal and returns the function that releases it. */
+  /** Counts a call of the principal and returns the function that releases the call. */
   admit(principal: string): () => void {
     const count = this.counts.get(principal) ?? 0;
     if (count >= this.max) throw this.refusal(this.max);

@@ -23,7 +23,7 @@ function agentOf({ headers }: FastifyRequest): string | undefined {
 }
 
 const GROUPS = 8;
-/** Number of 16-bit groups in the network prefix. A customer has at least a /64 (RFC 6177) and can choose any address in it (RFC 8981). */
+/** Number of 16-bit groups in the network prefix. A customer has at least a /64 (RFC 6177) and can choose any address in that network (RFC 8981). */
 const GROUPS_OF_NETWORK = 4;
 
 /**

@@ -3,7 +3,7 @@ import { WholeNumber } from './field-rules.js';
 
 /** PageQuery holds the query parameters of every list. */
 export class PageQuery {
-  /** Maximum items per page. */
+  /** Maximum number of items per page. */
   @IsOptional()
   @WholeNumber()
   @IsInt()

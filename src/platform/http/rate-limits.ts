@@ -85,7 +85,7 @@ export class RateLimits implements OnApplicationShutdown {
   }
 
   /**
-   * Starts a new window if the current one has ended.
+   * Starts a new window if the current window has ended.
    * @returns seconds until the current window ends
    */
   private roll(now: number): number {

@@ -4,7 +4,7 @@ import { Problem } from '../errors/problem.js';
 import { EVENT_STREAM } from './event-stream.js';
 import type { AuthorizedRequest } from './reauthorization.js';
 
-/** Maximum number of reads per caller and process that wait for their turn. */
+/** Maximum number of queued reads per caller and process. */
 const MAX_QUEUED = 1000;
 const RETRY_SECONDS = 5;
 interface Reads {
@@ -14,8 +14,8 @@ interface Reads {
 
 /**
  * ReadSharesInterceptor limits the reads of one caller that run at the same time, so that slow reads of one caller do not use all database connections of the
- * process. Further reads of the caller wait for their turn. Event streams and calls with `?wait=` have their own limits, because most of the time they use no
- * database connection. Throws Problem `read.too-many` if too many are waiting.
+ * process. Further reads of the caller are queued. Event streams and calls with `?wait=` have their own limits, because most of the time they use no
+ * database connection. Throws Problem `read.too-many` if too many reads are queued.
  */
 @Injectable()
 export class ReadSharesInterceptor implements NestInterceptor {
@@ -51,6 +51,6 @@ export class ReadSharesInterceptor implements NestInterceptor {
 }
 
 function tooMany(): Problem {
-  const detail = `You have ${MAX_QUEUED} requests waiting for their turn, which is the limit. Retry after ${RETRY_SECONDS} seconds, with fewer requests at a time.`;
+  const detail = `You have ${MAX_QUEUED} queued requests, which is the limit. Retry after ${RETRY_SECONDS} seconds, with fewer concurrent requests.`;
   return new Problem('overloaded', 'read.too-many', detail, { retryAfter: RETRY_SECONDS });
 }

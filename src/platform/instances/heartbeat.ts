@@ -145,7 +145,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return this.beats.run(() => this.tryTwice());
   }
 
-  /** Performs a heartbeat, and repeats it once on failure. After an outage, the first query may fail on a broken connection. */
+  /** Performs a heartbeat, and repeats the heartbeat once on failure. After an outage, the first query may fail on a broken connection. */
   private async tryTwice(): Promise<void> {
     const first = await this.once();
     const fault = first === undefined ? undefined : await this.once();
@@ -188,7 +188,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  /** Returns the state of the background jobs if it must be written: every ten seconds, and when a job starts or stops failing. */
+  /** Returns the state of the background jobs if the state must be written: every ten seconds, and when a job starts or stops failing. */
   private jobsToWrite(): readonly BackgroundState[] | undefined {
     const states = this.jobs.states();
     const failing = states

@@ -51,7 +51,7 @@ export function workersAmong(seen: readonly Seen[]): Indication {
   };
 }
 
-/** backgroundAmong returns DOWN if background jobs of a process fail repeatedly. The detail names each job with its last error. */
+/** backgroundAmong returns DOWN if background jobs of a process fail repeatedly. The detail lists each job with its last error. */
 export function backgroundAmong(instances: readonly InstanceJobs[]): Indication {
   const present = instances.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
   const failing = present.flatMap((one) =>
@@ -77,7 +77,7 @@ function schemaOf(trouble: string | undefined): Indication {
     : { status: 'DOWN', detail: trouble };
 }
 
-/** clocksOf returns DOWN if the clock of a process differs from the database clock by more than two seconds. The detail names the process. */
+/** clocksOf returns DOWN if the clock of a process differs from the database clock by more than two seconds. The detail identifies the process. */
 export function clocksOf(seen: readonly Seen[]): Indication {
   const present = seen.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
   const wrong = present.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_CLOCK_OFFSET_MS);

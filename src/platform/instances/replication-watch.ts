@@ -52,7 +52,7 @@ export class ReplicationWatch implements OnApplicationBootstrap {
     else this.logger.warn(fault);
   }
 
-  /** Returns whether asynchronous commits are expected: without a standby, no failover can happen. */
+  /** Reports whether asynchronous commits are expected: without a standby, no failover can happen. */
   private isExpected({ names, standbys }: Replication): boolean {
     return this.config.databaseReplication === 'any' && names === '' && standbys === 0;
   }

@@ -1,4 +1,4 @@
-/** Replication is the replication state of the server of a session, as visible to an ordinary role. */
+/** Replication is the replication state of a session's server, as visible to an ordinary role. */
 export interface Replication {
   /** `synchronous_standby_names`; empty if commits do not wait for a standby. */
   readonly names: string;

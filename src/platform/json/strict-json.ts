@@ -187,7 +187,7 @@ function endOfString(text: string, quote: number): number {
   return end + 1;
 }
 
-/** Returns whether the quote is escaped, which is the case if an odd number of backslashes precedes the quote. */
+/** Reports whether the quote is escaped, which is the case if an odd number of backslashes precedes the quote. */
 function isEscaped(text: string, quote: number): boolean {
   let at = quote - 1;
   while (text.charCodeAt(at) === BACKSLASH) at -= 1;
@@ -200,7 +200,7 @@ function endOfNumber(text: string, start: number): number {
   return NUMBER.lastIndex;
 }
 
-/** Returns whether a double represents the number exactly: the shortest form of the double has the same digits. */
+/** Reports whether a double represents the number exactly: the shortest form of the double has the same digits. */
 function isExact(number: string): boolean {
   return digitsOf(number) === digitsOf(String(Number(number)));
 }

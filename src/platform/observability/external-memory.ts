@@ -6,7 +6,9 @@ function exclusiveBufferOf({ buffer, byteLength }: Uint8Array): ArrayBuffer | un
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? buffer : undefined;
 }
 
-/** transferable returns a buffer that can be transferred to a thread: the original if it is not shared, as with large arrays, otherwise a copy. */
+/**
+ * transferable returns a buffer that can be transferred to a thread: the original buffer if the buffer is not shared, as with large arrays, otherwise a copy.
+ */
 export function transferable(bytes: Uint8Array): ArrayBuffer {
   return exclusiveBufferOf(bytes) ?? new Uint8Array(bytes).buffer;
 }

@@ -24,7 +24,7 @@ function readCommit(file: string): string {
 
 /**
  * SCHEMA_EPOCH is the schema requirement of this version. Increase the number by one when a migration removes a table or column, in the release after the
- * release that stopped using it. The migration sets `schema_epoch` to the same number (docs/upgrade.md).
+ * release that stopped using the table or column. The migration sets `schema_epoch` to the same number (docs/upgrade.md).
  */
 export const SCHEMA_EPOCH = 1;
 
@@ -49,7 +49,7 @@ export interface Epoch {
 
 const NO_SCHEMA = [
   'The database has no schema yet. For a new installation, run "sealwright-admin migrate".',
-  'If this database replaces a lost one, restore the backup first with "sealwright-admin restore run DIRECTORY" (docs/restore.md).',
+  'If this database replaces a lost database, restore the backup first with "sealwright-admin restore run DIRECTORY" (docs/restore.md).',
 ].join(' ');
 
 /**

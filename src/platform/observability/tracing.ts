@@ -6,7 +6,7 @@ import type { SpanFacts, TracedCall, Tracer } from './open-telemetry.js';
 /** Active tracer; undefined while tracing is off. The tracing packages are then not loaded, and a step only runs its work. */
 let tracer: Tracer | undefined;
 
-/** startTracing enables tracing if a collector is configured. Call it once, before the first request is served. */
+/** startTracing enables tracing if a collector is configured. Call startTracing once, before the first request is served. */
 export async function startTracing(settings: TracingSettings | undefined, role: string): Promise<void> {
   if (settings === undefined) return;
   const { OpenTelemetry } = await import('./open-telemetry.js');
@@ -23,7 +23,7 @@ export function tracedCommit<Result>(table: string, work: () => Promise<Result>)
   return traced('db.commit', { 'db.system.name': 'postgresql', 'db.collection.name': table }, work);
 }
 
-/** resumed runs queued work in the trace of the request that queued it. */
+/** resumed runs queued work in the trace of the request that queued the work. */
 export function resumed<Result>(
   parent: string | null,
   name: string,

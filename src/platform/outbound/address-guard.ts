@@ -60,7 +60,7 @@ export class OutboundAddressGuard {
     return version === 4 ? closedAs(CLOSED, plain, 'ipv4') : refusalOf6(plain);
   }
 
-  /** Returns whether the operator allowed the address. */
+  /** Reports whether the operator allowed the address. */
   isNamed(address: string): boolean {
     const [plain = ''] = address.split('%');
     const version = isIP(plain);

@@ -51,7 +51,7 @@ export function networkReason(error: unknown): string {
 const MAX_BYTES = 64 * 1024;
 const PATIENCE_MS = 15_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Maximum interim responses (RFC 9110 section 15.2) before the final response. */
+/** Maximum number of interim responses (RFC 9110 section 15.2) before the final response. */
 const MAX_INTERIM = 10;
 
 /**
@@ -82,7 +82,7 @@ export class OutboundClient {
     }
   }
 
-  /** Returns why a request to this target would be refused; undefined if it would be allowed or if the name cannot be resolved. */
+  /** Returns why a request to this target would be refused; undefined if the request would be allowed or if the name cannot be resolved. */
   async refusalOf(target: string): Promise<string | undefined> {
     try {
       const url = this.read(target);

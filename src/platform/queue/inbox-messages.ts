@@ -21,7 +21,7 @@ export type InboxTopic = keyof InboxMessages;
 
 /** FoundSshKey is one occurrence of a key on a host. */
 export interface FoundSshKey {
-  /** `authorized-key`: a line that authorizes the key; `private-key`: a file that contains the private key, whose content was not read. */
+  /** `authorized-key`: a line that authorizes the key; `private-key`: a file that contains the private key. The content of the file was not read. */
   readonly kind: 'authorized-key' | 'private-key';
   /** Account that the line authorizes, or that owns the file. */
   readonly account: string;

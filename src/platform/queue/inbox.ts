@@ -52,9 +52,9 @@ const QUEUE = {
 };
 
 /**
- * Inbox passes messages from one module to another without loss. A message commits together with the change that caused it, and stays until the recipient
- * has processed it. Messages of a topic are processed one at a time: immediately after a commit in this process, otherwise at the next poll. If a process
- * dies, the claimed message becomes due again when the lease expires. A message may be processed twice, so processing must be idempotent.
+ * Inbox passes messages from one module to another without loss. A message is committed together with the change that caused the message, and is kept until the
+ * recipient has processed the message. Messages of a topic are processed one at a time: immediately after a commit in this process, otherwise at the next poll.
+ * If a process dies, the claimed message becomes due again when the lease expires. A message may be processed twice, so processing must be idempotent.
  */
 @Injectable()
 export class Inbox {
@@ -78,7 +78,7 @@ export class Inbox {
     ]);
   }
 
-  /** Wakes the recipient in this process. Call it after COMMIT. */
+  /** Wakes the recipient in this process. Call this method after COMMIT. */
   committed(topic: InboxTopic): void {
     this.jobs.wake(jobOf(topic));
   }

@@ -55,7 +55,7 @@ export class Outbox {
     await tx.query(`INSERT INTO outbox_message (id, topic, subject) SELECT id, topic, subject FROM ${from}`, values);
   }
 
-  /** Wakes the relay of this process. Call it after COMMIT. */
+  /** Wakes the relay of this process. Call this method after COMMIT. */
   committed(topic: string): void {
     this.jobs.wake(jobOf(topic));
   }

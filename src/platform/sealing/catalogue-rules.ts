@@ -149,8 +149,8 @@ export function foreignObjects(found: readonly CatalogueObject[]): string[] {
 }
 
 /**
- * isMisleading reports whether the database object in a finding can change the meaning of SQL statements. A disabled or missing trigger of the service no longer protects entries, but
- * does not change the meaning of statements.
+ * isMisleading reports whether the database object in a finding can change the meaning of SQL statements. A disabled or missing trigger of the service no
+ * longer protects entries, but does not change the meaning of SQL statements.
  */
 export function isMisleading(found: string): boolean {
   return ![DISABLED, MISSING].some((prefix) => found.startsWith(`${prefix} `));

@@ -90,7 +90,7 @@ export class RowSealEpoch implements OnModuleInit {
     return pending;
   }
 
-  /** Returns whether the database was created with sealed rows and the adoption has not been recorded yet. */
+  /** Reports whether the database was created with sealed rows and the adoption has not been recorded yet. */
   async isUnrecorded(): Promise<boolean> {
     return this.unsettled().length > 0 && (await this.read()).is_new;
   }

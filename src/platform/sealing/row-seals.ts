@@ -104,7 +104,7 @@ export class RowSeals {
     return this.demanded.size === SEAL_GENERATIONS.length;
   }
 
-  /** Returns whether rows of this table without a seal are rejected. */
+  /** Reports whether rows of this table without a seal are rejected. */
   demandsSealOf(entity: SealedClass): boolean {
     return this.demanded.has(generationOf(entity));
   }
@@ -124,7 +124,7 @@ export class RowSeals {
     return this.macOf(this.keys[0], this.prefix, this.rowText(entity).textOf(row));
   }
 
-  /** Returns whether the seal of a row matches. The row must have all sealed columns. */
+  /** Reports whether the seal of a row matches. The row must have all sealed columns. */
   matches<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
     try {
       return this.isSeal(row.seal, this.rowText(entity).textOf(row));
@@ -201,7 +201,7 @@ export class RowSeals {
   }
 
   /**
-   * Reports whether several issuers or identity providers are enabled, in the database or in the audit log: the row of one may have been hidden for a moment.
+   * Reports whether several issuers or identity providers are enabled, in the database or in the audit log, because a row may have been hidden temporarily.
    *
    * @param ids IDs of the enabled rows, whose seals are not verified
    */
@@ -228,7 +228,7 @@ export class RowSeals {
     const { accounts } = (await this.log?.latest()) ?? this.logged;
     const known = names.map((name) => accounts.get(name)).find((id) => id !== undefined);
     if (known === undefined) return;
-    const detail = `The audit log contains the account ${known} for this person, but the database does not, so the row was deleted outside the service. An operator must restore it.`;
+    const detail = `The audit log contains the account ${known} for this person, but the database does not, so the row was deleted outside the service. An operator must restore the row.`;
     throw new Problem('conflict', 'row.not-sealed', detail);
   }
 

@@ -81,6 +81,6 @@ function opened(key: KeyObject, place: string, sealed: Buffer): Buffer | undefin
 
 function notOpenable(): Problem {
   const detail =
-    'A stored secret cannot be decrypted, because it was modified or encrypted with an SVC_JWT_SECRET that this process does not have. An operator must add the earlier secret to SVC_JWT_SECRET_PREVIOUS.';
+    'A stored secret cannot be decrypted, because the secret was modified or was encrypted with an SVC_JWT_SECRET that this process does not have. An operator must add the earlier secret to SVC_JWT_SECRET_PREVIOUS.';
   return new Problem('unavailable', 'secret.not-openable', detail);
 }

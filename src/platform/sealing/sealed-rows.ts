@@ -100,7 +100,7 @@ export async function findGenuine<Row extends SealedEntity>(
   throw notSealed(text.table, text.keyOf(row));
 }
 
-/** Returns whether a row has the values of a condition. Operators other than IsNull are not checked again. */
+/** Reports whether a row has the values of a condition. Operators other than IsNull are not checked again. */
 function hasValues<Row extends SealedEntity>(row: Row, where: FindOptionsWhere<Row>): boolean {
   return Object.entries(where).every(([name, wanted]: [string, unknown]) => {
     const value: unknown = row[name as keyof Row];
@@ -122,7 +122,7 @@ export function trustedRows<Row extends SealedEntity>(
 
 /** notWritten returns the Problem for a row that the database did not write, for example because of a trigger that returns NULL. */
 export function notWritten(table: string): Problem {
-  const detail = `The database did not write a row of ${table}, because a trigger, a rule or a view prevented it. An operator must run "sealwright-admin doctor" and remove the object.`;
+  const detail = `The database did not write a row of ${table}, because a trigger, a rule or a view prevented the write. An operator must run "sealwright-admin doctor" and remove the object.`;
   return new Problem('unavailable', 'row.not-written', detail);
 }
 

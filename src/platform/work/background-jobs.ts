@@ -19,7 +19,7 @@ const SHARE_OF_STOP = 0.75;
 
 /**
  * BackgroundJobs is the registry of all work that a process does without a request. Jobs come from methods with `@Background` and from `add`. A single clock
- * starts them: by time, or when a statement that runs once per second finds a due row. `wake` starts a job immediately, for rows that this process has just
+ * starts the jobs: by time, or when a statement that runs once per second finds a due row. `wake` starts a job immediately, for rows that this process has just
  * committed.
  */
 @Injectable()

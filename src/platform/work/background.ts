@@ -23,7 +23,7 @@ export interface BackgroundOptions {
   readonly wakes?: readonly string[];
   /** Returns false in a process or installation that does not need the job. Use `isWorker` for jobs of providers that exist in every role. */
   readonly when?: (config: Config) => boolean;
-  /** False for a job that takes minutes and may be interrupted: a shutdown does not wait for it. Defaults to true. */
+  /** False for a job that takes minutes and may be interrupted: a shutdown does not wait for the job. Defaults to true. */
   readonly drain?: boolean;
   /** False for a job whose errors may quote callers' documents: only the kind of the error is logged. Defaults to true. */
   readonly quotesErrors?: boolean;

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { FairQueue } from '../database/fair-queue.js';
 
 export interface ThreadOrder {
-  /** Compiled file to run. The file receives `input` as workerData and posts one message with its result. */
+  /** URL of the compiled file to run. The file receives `input` as workerData and posts one message with its result. */
   readonly file: URL;
   readonly name: string;
   /** ID of the caller for whom the thread runs. Callers are served in turn. */

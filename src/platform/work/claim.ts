@@ -46,7 +46,7 @@ export function fromOf({ table, join }: Pick<DueRows, 'table' | 'join'>): string
 
 /**
  * whenDue runs `work` in a transaction if rows are due, and otherwise returns undefined. Most polls find no rows, and one statement takes a third of the
- * time of a transaction. The order makes PostgreSQL use the same index as the claim. `work` must handle the case that another process has claimed the rows.
+ * time of a transaction. The order makes PostgreSQL use the same index as the claim. `work` must handle the case in which another process has claimed the rows.
  *
  * @param parameters parameters of `where`
  */

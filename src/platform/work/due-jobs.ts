@@ -20,8 +20,8 @@ export class DueJobs {
   }
 
   /**
-   * Returns the names of the given jobs that are due. Each check reads one row of an index. Planning the statement takes much longer than running it, so it
-   * is prepared, and the jobs must be the same in every call.
+   * Returns the names of the given jobs that are due. Each check reads one row of an index. Planning the statement takes much longer than running the
+   * statement. The statement is therefore prepared, and the jobs must be the same in every call.
    */
   async among(jobs: readonly BackgroundJob[]): Promise<ReadonlySet<string>> {
     const looks = jobs.flatMap((job) => this.looksOf(job));

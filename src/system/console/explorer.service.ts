@@ -34,7 +34,7 @@ class ExplorerPass {
     return `${text}.${createHmac('sha256', this.keys[0]).update(text).digest('base64url')}`;
   }
 
-  /** Returns the holder of a pass; undefined if it is invalid or expired. */
+  /** Returns the holder of a pass; undefined if the pass is invalid or expired. */
   holderOf(pass: string | undefined): Bearer | undefined {
     const [kind, id = '', end = '', mac = '', ...rest] = (pass ?? '').split('.');
     const shown = fromBase64Url(mac);

@@ -1,9 +1,9 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 
 export class ComponentHealth {
-  /** State of the component. UNKNOWN if it is not configured or its state cannot be determined. */
+  /** State of the component. UNKNOWN if the component is not configured or if the state cannot be determined. */
   status: 'UP' | 'DOWN' | 'UNKNOWN';
-  /** Details of the component. Only for signed-in callers. */
+  /** Details of the component, for authenticated callers only. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { detail: 'ok' } })
   details?: Record<string, unknown>;
 }
@@ -22,7 +22,7 @@ export class HealthComponents {
   workers?: ComponentHealth;
   /** DOWN if a background job of any process has failed three times in a row. `details.jobs` lists the jobs of this process. */
   background?: ComponentHealth;
-  /** The service's own timestamp authority. */
+  /** Health of the service's own timestamp authority. */
   tsa?: ComponentHealth;
   mail?: ComponentHealth;
   /** Whether an administrator can sign in; UNKNOWN while there are no users. */
@@ -35,13 +35,15 @@ export class HealthComponents {
   log?: ComponentHealth;
 }
 
-/** Compatible with Spring Boot Actuator, which monitoring tools support. */
+/** Health of the service, in the format of Spring Boot Actuator, which many monitoring tools support. */
 export class Health {
+  /** State of the service. */
   status: 'UP' | 'DEGRADED' | 'DOWN' | 'OUT_OF_SERVICE';
   components: HealthComponents;
 }
 
 export class Liveness {
+  /** Always `UP`, because the process can respond. */
   status: 'UP';
 }
 
@@ -49,7 +51,7 @@ export function isServing({ status }: Health): boolean {
   return status === 'UP' || status === 'DEGRADED';
 }
 
-/** Returns the view for unauthenticated callers: which component fails, but not why. */
+/** Returns the view for unauthenticated callers, which shows which component fails, but not why. */
 export function withoutDetails({ status, components }: Health): Health {
   const parts = Object.entries(components) as [string, ComponentHealth][];
   const bare = parts.map(([name, part]) => [name, { status: part.status }]);

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { MANAGEMENT_PATHS, type ManagementAnswer, type ManagementAnswers } from './management-answers.js';
 
-/** A probe sends a single request line and no body. */
+/** Limits for requests, which can be small because a probe sends a single request line and no body. */
 const LIMITS = { headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 5000, maxHeaderSize: 8 * 1024 };
 
 /**

@@ -71,7 +71,7 @@ export interface NamedNumber {
 export class OperationsReader {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns every queue, including empty ones; queues with topics are listed only for pending topics. */
+  /** Returns every queue, including empty queues. A queue with topics is returned only for topics with pending rows. */
   async backlogs(): Promise<Backlog[]> {
     const waiting = (await this.db.query(BACKLOGS)) as Backlog[];
     const silent = QUEUES.filter(({ name }) => !waiting.some(({ queue }) => queue.split('/')[0] === name));

@@ -7,9 +7,9 @@ import { BackgroundJobs } from '../../platform/work/background-jobs.js';
 import { RecentValue } from '../../platform/work/recent-value.js';
 import { type Backlog, type NamedNumber, OperationsReader } from './operations.reader.js';
 
-/** Scrapes of all processes and of several collectors share one read. */
+/** Time in milliseconds for which a read is reused, so that the scrapes of several collectors share one read. */
 const FRESH_MS = 10_000;
-/** Table sizes change slowly, and reading them requires disk access. */
+/** Time in milliseconds for which table sizes are reused. Table sizes change slowly, and reading the sizes requires disk access. */
 const SIZES_FRESH_MS = 60_000;
 
 /** State of the service, according to its tables. */

@@ -28,7 +28,7 @@ export class SettingsController {
 
   /**
    * List instances
-   * @remarks Returns the processes that were seen within the last day, with version and clock, most recent first.
+   * @remarks Returns the processes that sent a heartbeat within the last day, with version and clock offset, most recent first.
    */
   @Get('instances')
   @Needs('settings:read')

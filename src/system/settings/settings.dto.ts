@@ -25,7 +25,7 @@ export class SettingsView {
   @ApiProperty({ type: String, isArray: true, example: ['http://localhost:4200'] }) corsOrigins: string[];
   /** @example 24 */
   jwtExpirationHours: number;
-  /** Signing key for requests that do not name a key. @example default */
+  /** Signing key for requests that do not specify a key. @example default */
   defaultKey: string;
   /** @example 24 */
   signingMaxAgeHours: number;

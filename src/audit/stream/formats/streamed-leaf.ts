@@ -12,7 +12,7 @@ type LogEntry = ReturnType<typeof loggedEntry>;
 export interface StreamedLeaf {
   /** Name of the log. The name changes when a restored database is accepted, so that `log` and `number` never identify two leaves. */
   readonly log: string;
-  /** Number of the leaf, from 0, without gaps. */
+  /** Number of the leaf, starting at 0, without gaps. */
   readonly number: number;
   readonly kind: LeafKind;
   readonly entryId: string;

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds a column that states whether the description of an asset was read from the bytes that identify the asset. False in rows of earlier versions. */
+/** Adds a column that records whether the description of an asset was read from the bytes that identify the asset. False in rows of earlier versions. */
 export class ProvenAssets1798000048520 implements MigrationInterface {
   name = 'ProvenAssets1798000048520';
 

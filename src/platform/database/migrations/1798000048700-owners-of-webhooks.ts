@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Adds the owner of a webhook endpoint and its position in the audit log, and the subject and position of a delivery. Null in rows of earlier versions. Their
- * endpoints still receive the events that earlier versions sent.
+ * Adds the owner of a webhook endpoint and its position in the audit log, and the subject and position of a delivery. Null in rows of earlier versions.
+ * Endpoints of earlier versions still receive the events that earlier versions sent.
  */
 export class OwnersOfWebhooks1798000048700 implements MigrationInterface {
   name = 'OwnersOfWebhooks1798000048700';

@@ -34,10 +34,10 @@ export class ArrivingBodies {
   }
 
   /**
-   * Reads a body up to the limit of its route. If its length is declared, memory is allocated in advance and bytes are copied as they arrive, because
-   * concatenating a hundred megabytes at the end would block the event loop.
+   * Reads a body up to the limit of its route. If the length of the body is declared, memory is allocated in advance and bytes are copied as they arrive,
+   * because concatenating a hundred megabytes at the end would block the event loop.
    *
-   * @throws 413 if the body exceeds the limit, 400 if it differs from the declared length, 408 if it arrives too slowly
+   * @throws 413 if the body exceeds the limit, 400 if the length differs from the declared length, 408 if the body arrives too slowly
    */
   read(request: FastifyRequest, body: IncomingMessage): Promise<Buffer> {
     const { bodyLimit } = request.routeOptions;

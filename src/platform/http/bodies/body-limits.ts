@@ -5,12 +5,12 @@ const MB = 1024 * 1024;
 
 /** Maximum body size of any route. */
 export const MAX_REQUEST_BODY_BYTES = 256 * MB;
-/** Memory for all large bodies in a process, from arrival to the end of processing. */
+/** Memory in bytes for all large bodies in a process, from arrival to the end of processing. */
 export const BODY_MEMORY_BYTES = 64 * MB;
 
-/** Memory of the container or the machine. */
+/** Memory of the container or the machine, in bytes. */
 const MEMORY = Math.min(totalmem(), constrainedMemory() || Infinity);
-/** Divisor that determines LARGE_BODY_MEMORY_BYTES. Until a document is stored, the document takes five times the memory of its body. */
+/** Divisor that determines LARGE_BODY_MEMORY_BYTES. Until a document is stored, processing takes five times as much memory as the body. */
 const PART_OF_MEMORY = 32;
 /** Memory for bodies that each need more than half of the shared memory. A larger body is admitted only if no other large body is present. */
 export const LARGE_BODY_MEMORY_BYTES = Math.round(

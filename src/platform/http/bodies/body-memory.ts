@@ -5,7 +5,7 @@ import { BODY_MEMORY_BYTES, LARGE_BODY_MEMORY_BYTES } from './body-limits.js';
 /** Minimum number of bytes counted per body, which limits the number of bodies. */
 const MIN_BYTES = 128 * 1024;
 /**
- * A caller may hold this many times the free memory. A single caller gets at most three quarters, and even if many callers use their full share, some
+ * A caller may hold up to this many times the free memory. A single caller gets at most three quarters, and even if many callers use their full share, some
  * memory remains for the next caller (dynamic threshold of shared buffers, Choudhury and Hahne 1998).
  */
 const SHARE_OF_FREE = 3;
@@ -58,7 +58,7 @@ export class BodyMemory {
   private pace = BODY_MEMORY_BYTES / 10_000;
 
   /**
-   * Takes memory for a body until the lease is released.
+   * Reserves memory for a body until the lease is released.
    *
    * @param caller ID of the principal that sends the body
    * @throws Problem 429 `request.busy`
@@ -75,7 +75,7 @@ export class BodyMemory {
     return new BodyLease(() => this.leave(size, caller));
   }
 
-  /** Takes memory for a large body. A caller that already holds a large body may hold more only within half of the memory. */
+  /** Reserves memory for a large body. A caller that already holds a large body may hold more only within half of the memory. */
   private takeLarge(size: number, caller: string): BodyLease {
     const own = this.large.of(caller);
     const isFull = this.large.total > 0 && this.large.total + size > LARGE_BODY_MEMORY_BYTES;

@@ -14,8 +14,8 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * parseJsonBody parses a JSON body. Rejects deep nesting, too many values, prototype names, NUL characters and lone surrogates (which PostgreSQL cannot
- * store), numbers beyond the safe integers of a double, and duplicate names. An empty body returns undefined, because many clients send a media type with
- * every request. A UTF-8 byte order mark is skipped; the error for another encoding names the encoding.
+ * store), numbers beyond the range of safe integers, and duplicate names. Returns undefined for an empty body, because many clients send a media type with
+ * every request. A UTF-8 byte order mark is skipped. The error for another encoding contains the name of the encoding.
  */
 export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {
   if (body.length === 0) return undefined;
@@ -112,7 +112,7 @@ const UTF_16 = /^(?:fffe|feff|00[\da-f]{2}|[\da-f]{2}00)/;
  * assertNoWideEncoding rejects UTF-16 and UTF-32. JSON begins with an ASCII character, so a NUL byte among the first bytes indicates a wider encoding (RFC 4627
  * section 3).
  *
- * @throws Problem 400 `request.malformed`, which names the encoding
+ * @throws Problem 400 `request.malformed` with the name of the encoding
  */
 export function assertNoWideEncoding(body: Buffer): void {
   const head = body.toString('hex', 0, 4);
@@ -133,7 +133,7 @@ interface JsonLimits {
 /** TakesJson sets larger limits for the JSON body of a route. */
 export const TakesJson = (limits: JsonLimits): MethodDecorator => RouteConfig({ json: limits });
 
-/** readJsonLimits applies the limits of routes. Call it before routes are registered. */
+/** readJsonLimits applies the limits of routes. Call readJsonLimits before routes are registered. */
 export function readJsonLimits(server: FastifyInstance): void {
   server.addHook('onRoute', (route: RouteOptions) => {
     const limits = limitsOf(route.config);
@@ -141,7 +141,7 @@ export function readJsonLimits(server: FastifyInstance): void {
   });
 }
 
-/** jsonScopeOf returns the scope of a route with larger JSON; undefined for other routes. */
+/** jsonScopeOf returns the scope that a route with larger JSON bodies requires; undefined for other routes. */
 export function jsonScopeOf(request: FastifyRequest): string | undefined {
   return limitsOf(request.routeOptions.config)?.scope;
 }

@@ -41,7 +41,7 @@ export class RawBody {
   }
 }
 
-/** TakesRaw makes a route receive its body as bytes, with its own limit. */
+/** TakesRaw makes a route receive the body as bytes, with a separate size limit. */
 export const TakesRaw = (limit: number, types: readonly string[], scope?: string): MethodDecorator =>
   RouteConfig({ raw: { limit, types, scope } satisfies RawRoute });
 
@@ -70,10 +70,10 @@ export function mediaTypesOf(request: FastifyRequest): readonly string[] {
 }
 
 export const JSON_TYPE = 'application/json';
-/** Other names for JSON. A type with the suffix +json is JSON to a recipient that does not know the type (RFC 6839 section 3.1). */
+/** Other media types for JSON. A type with the suffix +json is JSON to a recipient that does not know the type (RFC 6839 section 3.1). */
 const OTHER_JSON = /^(?:text\/json|application\/[\w!#$&^.+-]+\+json)$/;
 
-/** takesMediaType returns true if the route accepts the media type of the request. Routes without raw bodies accept JSON under any of its names. */
+/** takesMediaType returns true if the route accepts the media type of the request. Routes without raw bodies accept every media type for JSON. */
 export function takesMediaType(request: FastifyRequest): boolean {
   const type = mediaTypeOf(request);
   const types = mediaTypesOf(request);
@@ -81,7 +81,7 @@ export function takesMediaType(request: FastifyRequest): boolean {
 }
 
 /**
- * readRawBodies applies the limits and media types of routes. Call it before routes are registered.
+ * readRawBodies applies the limits and media types of routes. Call readRawBodies before routes are registered.
  * @param read parser that returns the body of a request
  */
 export function readRawBodies(server: FastifyInstance, read: FastifyContentTypeParser): void {
@@ -110,7 +110,7 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
   });
 }
 
-/** Returns whether a body may be longer than the default limit. */
+/** Reports whether a body may be longer than the default limit. */
 function isAboveLimit({ headers }: FastifyRequest, limit = 0): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit;
 }

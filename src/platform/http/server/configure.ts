@@ -150,7 +150,7 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   readRawBodies(server, read);
 }
 
-/** Returns whether the request has no content (RFC 9112 section 6.3). Some clients send a media type even without content. */
+/** Reports whether the request has no content (RFC 9112 section 6.3). Some clients send a media type even without content. */
 function isEmpty({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }

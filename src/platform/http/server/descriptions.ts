@@ -70,7 +70,7 @@ function fill(described: Described, text: string | undefined): void {
   if (text !== undefined) described.description ??= text;
 }
 
-/** Returns for each schema a sentence that names the operations or schemas that use it. */
+/** Returns, for each schema, a sentence about the operations or schemas that use the schema. */
 function usesOf(document: OpenAPIObject, schemas: Record<string, Schema>): Map<string, string> {
   const uses = new Map<string, string>();
   const add = (schema: unknown, text: string) => {

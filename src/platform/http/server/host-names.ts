@@ -20,7 +20,7 @@ export function refuseForeignHosts(server: FastifyInstance, config: Config): voi
   });
 }
 
-/** Returns whether a request uses HTTP/1.0 without a Host header (RFC 1945). Browsers do not use HTTP/1.0, but some TSA clients do. */
+/** Reports whether a request uses HTTP/1.0 without a Host header (RFC 1945). Browsers do not use HTTP/1.0, but some TSA clients do. */
 function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
   return raw.httpVersion === '1.0' && headers.host === undefined;
 }
@@ -28,8 +28,8 @@ function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
 type HostCheck = (host: string | undefined, localAddress: string) => boolean;
 
 /**
- * hostCheck returns a function that checks whether a Host header names this service: the name in SVC_PUBLIC_URL, a name in SVC_ALLOWED_HOSTS, a name of
- * this machine, or the address on which the connection arrived, which cannot be rebound. Ports are ignored.
+ * hostCheck returns a function that checks whether a Host header contains a name of this service: the name in SVC_PUBLIC_URL, a name in SVC_ALLOWED_HOSTS, a
+ * name of this machine, or the address on which the connection arrived, which cannot be rebound. Ports are ignored.
  */
 export function hostCheck({ publicUrl, allowedHosts }: Pick<Config, 'publicUrl' | 'allowedHosts'>): HostCheck {
   const names = new Set([new URL(publicUrl).hostname, ...allowedHosts]);
@@ -69,6 +69,6 @@ function localAddressOf({ raw }: FastifyRequest): string {
 }
 
 function foreign(host = ''): Problem {
-  const detail = `The host "${host}" is not a name of this service. If it should be, an operator must add it to SVC_ALLOWED_HOSTS or change SVC_PUBLIC_URL.`;
+  const detail = `The host "${host}" is not a name of this service. If the host name is correct, an operator must add it to SVC_ALLOWED_HOSTS or change SVC_PUBLIC_URL.`;
   return new Problem('misdirected', 'request.host', detail);
 }

@@ -35,7 +35,7 @@ interface KnownRoute {
 
 const routes = new WeakMap<FastifyInstance, KnownRoute[]>();
 
-/** rememberRoutes records routes for allowedMethods. Call it before routes are registered. */
+/** rememberRoutes records routes for allowedMethods. Call rememberRoutes before routes are registered. */
 export function rememberRoutes(server: FastifyInstance): void {
   const known: KnownRoute[] = [];
   routes.set(server, known);

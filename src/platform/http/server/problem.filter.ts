@@ -41,7 +41,7 @@ const OF_HTTP = {
   408: {
     code: 'request.timeout',
     title: 'Request Timeout',
-    detail: 'The request took too long to arrive. Send it again.',
+    detail: 'The request took too long to arrive. Send the request again.',
   },
   413: {
     code: 'request.too-large',

@@ -28,7 +28,7 @@ export function refuseNulInQuery(server: FastifyInstance): void {
   server.addHook('onRequest', (request, _reply, done) => done(hasNul(request.url) ? refusal(request) : undefined));
 }
 
-/** Returns whether the query contains a NUL character. This check runs for every request and must therefore be cheap. */
+/** Reports whether the query contains a NUL character. This check runs for every request and must therefore be cheap. */
 function hasNul(url: string): boolean {
   const query = url.indexOf('?');
   return query !== -1 && url.includes('%00', query);

@@ -21,7 +21,7 @@ export function lingerAfterRefusals(server: FastifyInstance, closing: GracefulSh
   });
 }
 
-/** Returns whether a request has a body (RFC 9112 section 6.3). */
+/** Reports whether a request has a body (RFC 9112 section 6.3). */
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

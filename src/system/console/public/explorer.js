@@ -1,5 +1,5 @@
 'use strict';
-// The token that the sign-in page left in this tab makes "Try it out" work at once.
+// The sign-in page stores its token in this tab's session storage, so that "Try it out" works immediately.
 const token = sessionStorage.getItem('sealwright.token');
 const explorer = SwaggerUIBundle({
   url: 'api-docs',
