@@ -50,7 +50,7 @@ export class User extends SealedEntity {
   createdAt: Date;
 }
 
-/** PasswordReset is a link to set a new password, which is valid once. */
+/** PasswordReset is a single-use link to set a new password. */
 @Entity('password_reset')
 @Sealed<PasswordReset>({
   except: ['createdAt'],

@@ -133,7 +133,10 @@ export class WorkloadTrust extends SealedEntity {
   @Column('uuid')
   ownerId: string;
 
-  /** Sorted IDs of the other users who could have made that change. The tokens are limited to the rights of these users as well. Null if there are none. */
+  /**
+   * Sorted IDs of the other users who could have made the last change to the trust. The tokens are limited to the rights of these users as well. Null if there
+   * are no such users.
+   */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
@@ -144,7 +147,7 @@ export class WorkloadTrust extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   changedBy: string[] | null;
 
-  /** Incremented by each edit; the ETag. A token is valid only for the revision under which it was issued. */
+  /** Version, which each edit increments and which is used as the ETag. A token is valid only for the revision under which it was issued. */
   @Column('int', { default: 1 })
   revision: number;
 
@@ -171,7 +174,7 @@ export class WorkloadTokenUse {
   expiresAt: Date;
 }
 
-/** The identity of a run: the verified claims of its token, and the evidence. The ID is that of the session. */
+/** The identity of a run: the verified claims of its token, and the evidence. The ID is also the ID of the session. */
 @Entity('workload_identity')
 @Sealed<WorkloadIdentity>({
   // The HSM encrypts the token and binds it to its row.

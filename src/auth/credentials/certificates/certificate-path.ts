@@ -72,7 +72,7 @@ class PathSearch {
     return isAnchor ? longer : this.from(longer);
   }
 
-  /** Yields anchors first, to keep the path as short as possible. */
+  /** Yields possible issuers, trust anchors first, to keep the path as short as possible. */
   private *issuersOf(path: readonly X509Certificate[]) {
     const { anchors, intermediates } = this.order;
     for (const issuer of anchors) if (this.hasIssued(issuer, path)) yield { issuer, isAnchor: true };
@@ -116,7 +116,7 @@ function issuedPath(rule: IssuedCertificates, leaf: X509Certificate, chain: read
   return path;
 }
 
-/** Returns a certificate that the client sent in addition, or an empty list if the certificate is weak or malformed. */
+/** Returns a list that contains the parsed certificate; the list is empty if the certificate is weak or malformed. */
 function strongOnly(raw: Buffer): X509Certificate[] {
   try {
     return [strongCertificate(raw)];

@@ -9,19 +9,19 @@ import { ClientCertificates } from './client-certificate.js';
 import { plainAddress, ProofRefused, verifyDpopProof } from './dpop-proof.js';
 import { UsedProofs } from './used-proofs.repository.js';
 
-/** An access token as presented by a call. */
+/** An access token as presented in a call. */
 export interface PresentedToken {
   readonly scheme: 'bearer' | 'dpop';
   readonly token: string;
   readonly request: FastifyRequest;
 }
 
-/** KeyPossession determines which keys a request proves possession of, and compares these keys with the binding of the token. */
+/** KeyPossession determines which keys a request proves possession of, and compares these keys with the token's binding. */
 @Injectable()
 export class KeyPossession {
   /**
-   * Thumbprints of verified proofs, by request. A request is authorized several times (before its body, and before a late response), but its proof can be used
-   * only once.
+   * Thumbprints of verified proofs, by request. A request is authorized several times (before its body is read, and before a late response is sent), but its
+   * proof can be used only once.
    */
   private readonly shown = new WeakMap<FastifyRequest, Promise<string>>();
 

@@ -6,7 +6,10 @@ export interface BindingDemand {
   readonly certificateBound: boolean;
 }
 
-/** KeyNotShown is thrown if a required key was not proven. The message is printable ASCII without quotes; the code is an OAuth error code. */
+/**
+ * KeyNotShown is thrown if a request does not prove possession of a required key. The message is printable ASCII without quotes; the code is an OAuth error
+ * code.
+ */
 export class KeyNotShown extends Error {
   constructor(
     message: string,
@@ -20,7 +23,7 @@ export class KeyNotShown extends Error {
  * Returns the binding of a token. If the request contains a DPoP proof, the token is bound to the proof's key, because clients send a proof only for this
  * purpose. A token is bound to a client certificate only if required (RFC 8705 section 3), because a client may present a certificate for other reasons.
  *
- * @param shown the keys that the request proves
+ * @param shown the keys whose possession the request proves
  * @throws KeyNotShown
  */
 export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown: TokenBinding): TokenBinding {

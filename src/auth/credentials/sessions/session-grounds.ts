@@ -59,8 +59,8 @@ async function assertSameClient(
 }
 
 /**
- * afterSessionsOf returns the time for a change that ends the sessions of a client: the current time, but later than the newest session and the last change.
- * The clock of the process that opened a session may be ahead.
+ * afterSessionsOf returns the time for a change that ends the sessions of a client: the current time, or a later time if necessary to follow the newest session
+ * and the last change, because the clock of the process that opened a session may be ahead.
  */
 export async function afterSessionsOf(tx: EntityManager, id: string, last: Date | null): Promise<Date> {
   const [row]: { newest: Date | null }[] = await tx.query(
