@@ -7,12 +7,12 @@ import { isJti, MAX_JTI_LENGTH } from '../credentials/possession/used-proofs.rep
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
-/** Maximum lifetime of an assertion. Clients create an assertion for a single request. */
+/** Maximum lifetime of an assertion, in seconds. Clients create an assertion for a single request. */
 const MAX_LIFE_SECONDS = 3600;
 const MAX_LENGTH = 8 * 1024;
 /**
- * Accepted values of `typ`, in lower case: none, the general type, and the type defined in draft-ietf-oauth-rfc7523bis. A JWT with another type, such as a DPoP
- * proof or a logout token, is not a client assertion (RFC 8725 section 3.11).
+ * Accepted values of `typ`, in lower case: no type, the generic type, and the type defined in draft-ietf-oauth-rfc7523bis. A JWT with another type, such as a
+ * DPoP proof or a logout token, is not a client assertion (RFC 8725 section 3.11).
  */
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'];
 
@@ -39,8 +39,8 @@ export function subjectOf(assertion: string): string | undefined {
  * Verifies client authentication with a private key (`private_key_jwt`; RFC 7523 section 3, OpenID Connect Core section 9): the type, an asymmetric
  * algorithm, a key of the client, `iss` and `sub`, the audience, and the times.
  *
- * The audience must contain only this service, because a party in another audience could replay the assertion here. The issuer and the token endpoint are the
- * only accepted identifiers of the service.
+ * The audience must contain only this service, because any other recipient could replay the assertion to this service. The issuer and the token endpoint are
+ * the only accepted identifiers of the service.
  *
  * @returns the `jti` of the assertion, and the time until which the assertion would be accepted
  * @throws ClientAssertionRefused; also the errors of `keys`

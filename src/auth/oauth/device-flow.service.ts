@@ -19,7 +19,7 @@ import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 
-/** Characters of user codes: consonants without look-alikes, which form no words (RFC 8628 section 6.1). */
+/** Characters of user codes: consonants without look-alikes, which cannot form words (RFC 8628 section 6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 export const DEVICE_SECONDS = 300;
 export const POLL_SECONDS = 5;
@@ -100,7 +100,7 @@ export class DeviceFlowService {
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
     });
-    // The count is not reset in `find`, because a caller could then reset it with lookups of a known code.
+    // The count is not reset in `find`, because a caller could then reset the count by looking up a known code.
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 

@@ -186,7 +186,7 @@ export class OAuthClientsService {
     });
   }
 
-  /** Replaces the credential of a client. The lock waits until every token request with the old credential has been committed. */
+  /** Replaces the credential of a client. Acquiring the lock waits until every token request with the old credential has been committed. */
   private async change(
     tx: EntityManager,
     caller: Caller,
@@ -203,7 +203,7 @@ export class OAuthClientsService {
     if (changed !== 1) throw missing('oauth-client');
   }
 
-  /** Revokes a client. Its tokens are rejected everywhere within five seconds; the call is idempotent. */
+  /** Revokes a client. Every process rejects the client's tokens within five seconds. The call is idempotent. */
   async revoke(caller: Caller, id: string): Promise<void> {
     const { name, permissions } = await this.get(id);
     await this.db.transaction(async (tx) => {
@@ -280,7 +280,7 @@ function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
   return keys === undefined ? undefined : proofByKeys(keys);
 }
 
-/** Verifies that the caller has the scopes of a client and can use its signing keys, because the caller learns or chooses the client's credential. */
+/** Verifies that the caller has the client's scopes and can use the client's signing keys, because the caller learns or chooses the client's credential. */
 function assertGrantable(caller: Caller, { permissions, signingKeys }: OAuthClient): void {
   assertHeld(caller, permissions);
   assertUsableKeys(caller, signingKeys);
@@ -302,13 +302,13 @@ export function assertUsableByPrograms(permissions: readonly Scope[]): void {
   throw new Problem('refused', 'oauth-client.person-needed', detail, { errors });
 }
 
-/** Verifies that the caller can use the signing keys to grant. */
+/** Verifies that the caller can use the signing keys that are granted. */
 export function assertUsableKeys(caller: Caller, keys: KeyPatterns): void {
   const fault = faultOfGrant(caller, keys);
   if (fault !== undefined) throw new Problem('forbidden', 'oauth-client.beyond-caller', fault);
 }
 
-/** Verifies that the caller has the scopes to grant. */
+/** Verifies that the caller has the scopes that are granted. */
 export function assertHeld(caller: Pick<Caller, 'scopes'>, permissions: readonly Scope[]): void {
   const beyond = scopesBeyond(caller.scopes, permissions);
   if (beyond.length === 0) return;

@@ -51,7 +51,7 @@ export class CredentialRights {
     return allHoldNow(tx, ids, scopes);
   }
 
-  /** Like `holds`, and locks the roles of the people behind the ID until the transaction ends. */
+  /** Like `holds`, but also locks the roles of the people behind the ID until the transaction ends. */
   async holdsUntilCommit(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
     const giver = row && giverIn(tx, row);
@@ -88,7 +88,7 @@ export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlyS
   return (await limitedRightsOf(tx, id))?.scopes;
 }
 
-/** limitedRightsOf is like rightsOf, and also returns the signing keys that the person, API key or OAuth client can use. */
+/** limitedRightsOf is like rightsOf, but also returns the signing keys that the person, API key or OAuth client can use. */
 export async function limitedRightsOf(
   tx: EntityManager,
   id: string,
@@ -111,7 +111,7 @@ export async function canUseKeys(tx: EntityManager, id: string, names: readonly 
   return !('permissions' in giver) || names.every((name) => includesKey(giver.signingKeys, name));
 }
 
-/** Returns the person, key or client in a row; null if the row does not match its seal, or was revoked. */
+/** Returns the person, key or client in a row; null if the row does not match its seal, or if the key or client was revoked. */
 function giverIn(tx: EntityManager, { kind, giver: row }: GiverRow): Giver | null {
   const seals = sealsOf(tx);
   const giver =

@@ -93,7 +93,7 @@ export async function rightsOfRun(
   );
   if (row === undefined) return null;
   const seals = sealsOf(tx);
-  // The seal of a run no longer applies after its session has ended, so it is not verified.
+  // The seal of a run no longer applies after its session has ended, so the seal is not verified.
   const run = seals.rowText(WorkloadIdentity).decoded(row.run);
   const trust = seals.opened(WorkloadTrust, row.trust);
   const issuer = seals.opened(WorkloadIssuer, row.issuer);

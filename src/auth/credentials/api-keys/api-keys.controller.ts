@@ -99,7 +99,7 @@ export class ApiKeysController {
 
   /**
    * Revoke an API key
-   * @remarks Revokes an API key. Every process rejects it within five seconds.
+   * @remarks Revokes an API key. Every process rejects the key within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

@@ -45,7 +45,7 @@ export interface SignedInPerson {
 export interface GrantedClient {
   readonly id: string;
   readonly name: string;
-  /** Time at which the client's secret, keys or certificates were last replaced; null if never. */
+  /** Time at which the client's secret, keys or certificates were last replaced; null if they were never replaced. */
   readonly proofSince: Date | null;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;

@@ -135,7 +135,7 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
   ];
 }
 
-/** Checks certificates by the rules of sign-in, which accepts an expired certificate because an administrator pinned it. */
+/** Checks certificates by the same rules as a sign-in, which accepts an expired certificate because an administrator pinned the certificate. */
 function ofCertificates(text: string, check: string): ProviderFinding[] {
   try {
     return readSamlCertificates(text).map(({ certificate: { subject, validToDate } }) => {

@@ -148,7 +148,7 @@ export class OidcService {
     };
   }
 
-  /** Returns the URL to which the browser is redirected. The request is pushed if the provider requires it (RFC 9126 section 5). */
+  /** Returns the URL to which the browser is redirected. The request is pushed if the provider requires pushed authorization requests (RFC 9126 section 5). */
   private async authorizationUrl(
     provider: IdentityProvider,
     configuration: oidc.Configuration,
@@ -198,8 +198,8 @@ export class OidcService {
 }
 
 /**
- * Returns the requested scopes that were not granted. A provider lists the granted scopes if they differ from the request (RFC 6749 section 5.1).
- * Google calls `email` `https://www.googleapis.com/auth/userinfo.email`. offline_access only affects refresh tokens, so it is ignored.
+ * Returns the requested scopes that were not granted. A provider lists the granted scopes if they differ from the request (RFC 6749 section 5.1). Google
+ * returns the scope `email` as `https://www.googleapis.com/auth/userinfo.email`. offline_access only affects refresh tokens, so it is ignored.
  */
 function withheldScopes(requested: readonly string[], granted: string | undefined): string[] {
   if (granted === undefined) return [];

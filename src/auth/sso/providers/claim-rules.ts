@@ -128,7 +128,7 @@ export function groupsOf(claims: Claims): string[] {
   return [...new Set(named)].slice(0, MAX_GROUPS);
 }
 
-/** The SAML attribute with which Microsoft Entra ID reports that groups are available elsewhere, and the attribute that it then omits. */
+/** The SAML attribute with which Microsoft Entra ID reports that groups are available elsewhere, and the attribute that Entra ID omits in this case. */
 const ENTRA_GROUPS_LINK = 'http://schemas.microsoft.com/claims/groups.link';
 const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
 
@@ -151,7 +151,7 @@ export function assertNothingLeftOut(
   const needed = absent.find(({ claim }) => missing.some((name) => claim === name || claim.startsWith(`${name}.`)));
   if (needed === undefined && absent[0] !== undefined && withheld.length > 0) throw notGranted(withheld, absent[0]);
   if (needed === undefined) return;
-  const detail = `The identity provider omitted "${needed.claim}", because it has too many values. Configure the provider to send fewer, for example only the groups assigned to the application.`;
+  const detail = `The identity provider omitted the claim "${needed.claim}", because the claim has too many values. Configure the provider to send fewer values, for example only the groups assigned to the application.`;
   throw new Problem('forbidden', 'sso.claims-left-out', detail);
 }
 

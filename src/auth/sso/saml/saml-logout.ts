@@ -47,7 +47,7 @@ export class SamlLogout {
     return signedRedirect(logoutUrl, 'SAMLRequest', { xml: logoutRequest(envelope, who, sessionIndex), privateKey });
   }
 
-  /** Handles a logout message of a provider. @returns the URL to which to redirect the browser */
+  /** Handles a logout message from a provider. @returns the URL to which to redirect the browser */
   async take(arrived: ArrivedMessage | undefined, origin: Origin): Promise<string> {
     try {
       if (arrived === undefined) throw new Error('the message cannot be parsed');

@@ -27,7 +27,7 @@ export interface SignInTrial {
   readonly named?: TestedNameFormat;
 }
 
-/** Returns what a sign-in with this assertion would do, and changes nothing. */
+/** Returns what a sign-in with this assertion would do, without changing anything. */
 export async function trialOf(db: EntityManager, assertion: Assertion): Promise<SignInTrial> {
   const { provider, subject, claims, contexts, methods, nameFormat: format } = assertion;
   const known = await knownUser(db, assertion);
@@ -107,7 +107,8 @@ export function accountDisabled(): Problem {
 }
 
 /**
- * Returns the Problem for an email address that an existing account has. An email address never identifies a person, so the account belongs to someone else.
+ * Returns the Problem for an email address that an existing account uses. An email address never identifies a person, so the account is assumed to belong to
+ * someone else.
  */
 /** @param provider name of another identity provider with the same issuer, which created the account */
 export function addressTaken(provider?: string): Problem {

@@ -42,11 +42,11 @@ export interface ProviderResponse {
   readonly verify: () => Promise<Assertion>;
 }
 
-/** RefusedSignIn is a refusal that sends the browser back to the page from which it started. */
+/** RefusedSignIn is a refusal that sends the browser back to the page from which the sign-in started. */
 export class RefusedSignIn extends Problem {
   constructor(
     { kind, code, message, cause, audit }: Problem,
-    /** Path including the problem code. */
+    /** Path to which the browser is redirected, including the problem code. */
     readonly place: string,
   ) {
     super(kind, code, message, { cause, ...(audit === undefined ? {} : { audit }) });
@@ -96,7 +96,7 @@ export class SsoSignInService {
     }
   }
 
-  /** Stores what the sign-in would do, for the person who is testing the provider. */
+  /** Stores the result that the sign-in would have, for the person who is testing the provider. */
   private async concludeTest({ row, provider, verify }: ProviderResponse): Promise<string> {
     const verified = verify().catch(unreadable).then(boundedAssertion);
     const trial = await verified.then(

@@ -25,7 +25,7 @@ export interface SsoOrder {
   readonly answer?: 'ticket' | 'cookie' | undefined;
   /** The session to step up: the provider must authenticate the person again. */
   readonly stepUp?: string | undefined;
-  /** ID of the user who is testing the provider: nobody is signed in, and nothing changes. */
+  /** ID of the user who is testing the provider. A test does not sign anyone in or change anything. */
   readonly testedBy?: string | undefined;
 }
 
@@ -80,8 +80,8 @@ export interface ArrivedAttempt extends Arrived {
 }
 
 /**
- * SsoTransactions stores attempts to sign in at a provider. An attempt accepts one response, a response yields one ticket, and the ticket works once in the
- * browser that started the sign-in, so that nobody can be tricked into signing in as someone else (login CSRF).
+ * SsoTransactions stores attempts to sign in at a provider. An attempt accepts one response, a response yields one ticket, and the ticket can be used once,
+ * only in the browser that started the sign-in, so that nobody can be tricked into signing in as someone else (login CSRF).
  */
 @Injectable()
 export class SsoTransactions {
@@ -167,7 +167,7 @@ export class SsoTransactions {
     await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
   }
 
-  /** Discards the unredeemed tickets that a logout at the provider covers, inside the caller's transaction. */
+  /** Discards the unredeemed tickets that a logout at the provider invalidates, inside the caller's transaction. */
   async discardArrived(tx: EntityManager, { providerId, sessions, subject, before }: ExternalEnd): Promise<void> {
     const found = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
     // A row that does not match its seal cannot be exchanged, and must not affect other rows.
@@ -304,8 +304,9 @@ export class SsoBeginnings {
   }
 
   /**
-   * Handles an OpenID Connect logout message. Messages that are refused or end no session are throttled per network, because each message reads the provider's
-   * keys or sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one network.
+   * Handles an OpenID Connect logout message. Messages that are refused or do not end a session are throttled per network, because each message requires
+   * reading the provider's keys or sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one
+   * network.
    *
    * @param end handles the message; resolves to whether it took effect
    * @throws Problem 429 `auth.too-many-attempts`
@@ -315,8 +316,8 @@ export class SsoBeginnings {
   }
 
   /**
-   * Handles a verified logout token. Tokens that end no session are throttled per provider, because each token delays the provider's sign-ins. The limit is
-   * higher than the limit per network: a provider also sends a token after a sign-out here, which has already ended the session.
+   * Handles a verified logout token. Tokens that do not end a session are throttled per provider, because each token delays the provider's sign-ins. The limit
+   * is higher than the limit per network: a provider also sends a token after a sign-out here, which has already ended the session.
    *
    * @param end ends the sessions; resolves to whether a session ended
    * @throws Problem 429 `auth.too-many-attempts`
