@@ -7,7 +7,7 @@ import type { Scope } from './scopes.js';
 export const ACCESS = Symbol('access');
 export const FRESH = Symbol('fresh');
 
-/** Access is what a handler requires of its callers. A handler without an access declaration cannot be called. */
+/** Access describes the callers that a handler admits. A handler without an access declaration cannot be called. */
 export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'signed-in' }

@@ -24,7 +24,7 @@ export interface CallerSession {
   readonly id: string;
   /** Time at which the person last presented a password or a second factor; for a client, the time at which the token was issued. */
   readonly authenticatedAt: Date;
-  /** Time of the last step-up in this session; null if there was none. */
+  /** Time of the last step-up in this session; null if there was no step-up. */
   readonly steppedUpAt: Date | null;
   /** Authentication methods (RFC 8176): pwd, otp, hwk, mfa. */
   readonly methods: readonly string[];
@@ -37,7 +37,8 @@ export interface CallerSession {
 }
 
 /**
- * The authenticated subject of a call, with its rights and the origin of the call. A caller is the first argument of every service method that changes state.
+ * The authenticated subject of a call, with the subject's rights and the call's origin. A caller is the first argument of every service method that changes
+ * state.
  */
 export interface Caller extends Actor {
   /** `anonymous` if the call is served without a credential (`admitAsGuest`). */
@@ -101,7 +102,7 @@ export function giversOf({ kind, id, behind = [], credentials = [] }: OrderedBy,
 
 /**
  * othersBehindOrder returns the IDs of the users, API keys and OAuth clients, other than the caller, that must also have a right for the caller's request to be
- * executed; null if there are none.
+ * executed; null if there are no other users, keys or clients.
  */
 export function othersBehindOrder(caller: Caller): string[] | null {
   const others = giversOf(orderedBy(caller, []), caller.ownerId).filter((id) => id !== caller.id);
@@ -142,7 +143,7 @@ function workloadOf({ trust, claims }: VerifiedIdentity): string {
 
 const guests = new WeakMap<FastifyRequest, readonly Scope[]>();
 
-/** Admits a request without a credential and grants it the given scopes. A request with a credential is authorized by that credential. */
+/** Admits a request that has no credential, and grants the given scopes to the request. A request with a credential is authorized by that credential. */
 export function admitAsGuest(request: FastifyRequest, scopes: readonly Scope[]): void {
   guests.set(request, scopes);
 }

@@ -40,7 +40,9 @@ export function claimMayMatch(pattern: string, value: string): boolean {
   return !isPlain && containsInOrder(value, pattern.split(/\*+/));
 }
 
-/** containsInOrder reports whether the value starts with the first string, ends with the last, and contains the other strings between them in order. */
+/**
+ * containsInOrder reports whether the value starts with the first string, ends with the last string, and contains the strings in between in the given order.
+ */
 export function containsInOrder(value: string, texts: readonly string[]): boolean {
   const [first = '', last = ''] = [texts[0], texts.at(-1)];
   if (!value.startsWith(first)) return false;

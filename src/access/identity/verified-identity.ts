@@ -10,7 +10,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface VerifiedIdentity {
   /** ID of the run, which is one token exchange. */
   readonly id: string;
-  /** The trust that the token matched. */
+  /** The workload trust that the token matched. */
   readonly trust: { readonly id: string; readonly name: string };
   readonly claims: Claims;
   /** SHA-256 of the signed part of the token (RFC 7515 section 5.1: header and payload as sent), base64. */

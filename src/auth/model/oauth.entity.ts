@@ -164,7 +164,7 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('uuid', { nullable: true })
   userId: string | null;
 
-  /** The session in which the person approved the device. Ending that session in any way other than signing out invalidates the code. */
+  /** The session in which the person approved the device. Unless the person signs out, ending that session invalidates the code. */
   @Column('uuid', { nullable: true })
   sessionId: string | null;
 

@@ -91,7 +91,10 @@ export class Session extends SealedEntity {
   @Column('timestamptz')
   expiresAt: Date;
 
-  /** Time at which the identity provider ends the session; null if not reported. Tokens granted in the session end no later than this time. */
+  /**
+   * Time at which the identity provider ends the session; null if the provider did not report the time. Tokens granted in the session end no later than this
+   * time.
+   */
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 
@@ -130,7 +133,7 @@ export function bindingOf({
   };
 }
 
-/** RefreshToken is a refresh token of a session. Each token replaces the previous token. A second use indicates theft. */
+/** RefreshToken is a refresh token of a session. Each token replaces the previous token. A second use of a token indicates theft. */
 @Entity('refresh_token')
 @Index('refresh_token_session', ['sessionId'])
 @Sealed<RefreshToken>({

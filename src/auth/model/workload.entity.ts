@@ -47,7 +47,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text', { nullable: true })
   uploaderId: string | null;
 
-  /** Sorted IDs of the other users who could have made the call that uploaded the current keys. Null if there are none. */
+  /** Sorted IDs of the other users who could have made the call that uploaded the current keys. Null if there are no such users. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
@@ -158,7 +158,7 @@ export class WorkloadTrust extends SealedEntity {
   updatedAt: Date;
 }
 
-/** WorkloadTokenUse records a token that has been exchanged, which is not accepted again. */
+/** WorkloadTokenUse records a token that has been exchanged, so that the token is not accepted again. */
 @Entity('workload_token_use')
 @Index('workload_token_use_expires', ['expiresAt'])
 export class WorkloadTokenUse {
@@ -174,7 +174,7 @@ export class WorkloadTokenUse {
   expiresAt: Date;
 }
 
-/** The identity of a run: the verified claims of its token, and the evidence. The ID is also the ID of the session. */
+/** The identity of a run: the verified claims of the run's token, and the evidence for the claims. The ID is also the ID of the session. */
 @Entity('workload_identity')
 @Sealed<WorkloadIdentity>({
   // The HSM encrypts the token and binds it to its row.

@@ -221,7 +221,7 @@ export class OAuthClientView extends ClientCertificatesView {
 
 export class NewOAuthClientView extends OAuthClientView {
   /**
-   * The client secret. It cannot be retrieved again, so store it now. Absent for public clients, and for clients with keys or certificates.
+   * The client secret, which cannot be retrieved again. Absent for public clients, and for clients with keys or certificates.
    * @example sw_client_0a1b
    */
   client_secret?: string;

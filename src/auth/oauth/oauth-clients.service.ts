@@ -220,7 +220,10 @@ export class OAuthClientsService {
     });
   }
 
-  /** Returns the client with a client_id, which may be any string; null if there is no such client, if it was revoked, or if a person behind it is disabled. */
+  /**
+   * Returns the client with a client_id, which may be any string; null if the client does not exist or was revoked, or if a person behind the client is
+   * disabled.
+   */
   async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
     const [row]: ClientRow[] = await this.db.query(
@@ -287,7 +290,7 @@ function assertGrantable(caller: Caller, { permissions, signingKeys }: OAuthClie
 }
 
 /**
- * Rejects scopes that only people can use. A public client can have these scopes, because it acts only for people.
+ * Rejects scopes that only people can use. A public client can have these scopes, because a public client acts only for people.
  *
  * @throws Problem 422 `oauth-client.person-needed`
  */

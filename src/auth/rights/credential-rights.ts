@@ -36,7 +36,7 @@ const GIVER = `
 export class CredentialRights {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns the current rights of a person, key or client; undefined if it is disabled, revoked or unknown. */
+  /** Returns the current rights of a person, key or client; undefined if the person, key or client is disabled, revoked or unknown. */
   async of(id: string, tx: EntityManager = this.db.manager): Promise<ReadonlySet<Scope> | undefined> {
     return rightsOf(tx, id);
   }
@@ -77,13 +77,16 @@ export async function allHoldNow(
   return ids.length > 0;
 }
 
-/** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. Returns false if it is disabled, revoked or unknown. */
+/**
+ * holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. Returns false if the person, key or client is disabled, revoked or
+ * unknown.
+ */
 export async function holdsNow(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
   const held = await rightsOf(tx, id);
   return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
 }
 
-/** Returns the current rights of a person, an API key or an OAuth client. Returns undefined if it is disabled, revoked or unknown. */
+/** Returns the current rights of a person, an API key or an OAuth client. Returns undefined if the person, key or client is disabled, revoked or unknown. */
 export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined> {
   return (await limitedRightsOf(tx, id))?.scopes;
 }
@@ -103,7 +106,7 @@ export async function limitedRightsOf(
   return scopes && { scopes, keys: isPerson ? undefined : giver.signingKeys };
 }
 
-/** canUseKeys reports whether an API key or an OAuth client can use these signing keys. Returns false if it is revoked or unknown. */
+/** canUseKeys reports whether an API key or an OAuth client can use these signing keys. Returns false if the key or client is revoked or unknown. */
 export async function canUseKeys(tx: EntityManager, id: string, names: readonly string[]): Promise<boolean> {
   const [row]: GiverRow[] = await tx.query(GIVER, [id]);
   const giver = row && giverIn(tx, row);

@@ -126,7 +126,7 @@ export class WorkloadExchangeService {
 }
 
 interface Accepted {
-  /** ID of the identity and of its session. */
+  /** ID of the identity, which is also the ID of the session. */
   readonly id: string;
   /** The sealed token. */
   readonly sealed: Buffer;
@@ -138,7 +138,10 @@ interface Accepted {
   readonly boundTo: TokenBinding;
 }
 
-/** Rejects a token that the issuer issued before it was disabled, because disabling an issuer ends its runs. Issue times have a resolution of one second. */
+/**
+ * Rejects a token that was issued before its issuer was disabled, because disabling an issuer ends the issuer's runs. Issue times have a resolution of one
+ * second.
+ */
 function assertIssuedSince({ disabledAt }: WorkloadIssuer, { issuedAt }: VerifiedWorkloadToken): void {
   if (disabledAt === null || Math.floor(disabledAt.getTime() / 1000) * 1000 <= issuedAt.getTime()) return;
   throw new WorkloadTokenRefused(

@@ -150,7 +150,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   };
 }
 
-/** Returns the audience of a token. Rejects a token with several audiences, because any other audience could replay the token here. */
+/** Returns the audience of a token. Rejects a token with several audiences, because any other recipient could replay the token to this service. */
 function audienceOf({ aud }: Claims): string {
   const all: unknown[] = Array.isArray(aud) ? aud : [aud];
   const [one] = all;

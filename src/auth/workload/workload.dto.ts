@@ -139,7 +139,7 @@ export class WorkloadTrustView {
   enabled: boolean;
   /**
    * Warnings about the conditions. `tenant-not-named`: no condition names an organization or a subject. If the issuer serves several organizations, the runs of
-   * other organizations are accepted as well.
+   * other organizations are also accepted.
    */
   @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] }) warnings: TrustWarning[];
   /** ID of the last user who changed the trust. The tokens are limited to the rights of this user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */

@@ -119,7 +119,7 @@ export class ApiKeyView {
 }
 
 export class NewApiKeyView extends ApiKeyView {
-  /** The API key. It cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
+  /** The API key, which cannot be retrieved again. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
   key: string;
 
   static withKey(row: ApiKey, key: string): NewApiKeyView {

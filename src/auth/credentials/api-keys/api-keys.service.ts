@@ -37,7 +37,7 @@ export interface ApiKeyOrder {
   readonly expiry: Date;
   /** IP addresses and CIDR blocks from which the key can be used. If omitted, the key can be used from any address. */
   readonly addresses?: readonly string[];
-  /** Names and patterns of the signing keys that the key can use. If omitted, the key can use the keys that its creator can use. */
+  /** Names and patterns of the signing keys that the key can use. If omitted, the key can use the signing keys that its creator can use. */
   readonly keys?: readonly string[];
 }
 
@@ -255,7 +255,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
   }
 
-  /** Reads the key with the rows of the people behind it, because their current rights limit the key. */
+  /** Reads the key with the rows of the people behind the key, because the current rights of these people limit the key. */
   private async read(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
       `SELECT to_jsonb(k) AS key, EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownerColumns('k')}

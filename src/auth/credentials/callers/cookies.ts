@@ -58,7 +58,7 @@ export interface Redirect {
 
 /**
  * SsoCookie identifies the browser in which single sign-on began. With SameSite=Lax, the browser sends the cookie when the provider redirects it back, but not
- * on a cross-site POST. The cookie is not a credential: it only binds the ticket to the browser.
+ * on a cross-site POST. The cookie is not a credential and only binds the ticket to the browser.
  */
 @Injectable()
 export class SsoCookie extends HostCookie {

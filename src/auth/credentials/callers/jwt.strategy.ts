@@ -17,7 +17,7 @@ export const ACCESS_TOKEN = 'access-token';
 /** Length of an HMAC-SHA-256 tag, in bytes. */
 const HS256_BYTES = 32;
 
-/** The parts of a call that the strategy reads. */
+/** The parts of a call that JwtStrategy reads. */
 export interface Presented {
   /** Contains the token with the Bearer scheme, the only scheme that the library supports. */
   readonly headers: { readonly authorization: string };

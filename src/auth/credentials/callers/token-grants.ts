@@ -31,7 +31,7 @@ export interface SignedInPerson {
   readonly external?: NewSession['external'];
   /** Time at which the person authenticated; defaults to the current time. */
   readonly authenticatedAt?: Date;
-  /** Time at which the identity provider ends the session; absent if not reported. */
+  /** Time at which the identity provider ends the session; absent if the provider does not report the time. */
   readonly until?: Date;
   /** Additional facts for the audit entry of the sign-in. */
   readonly detail?: Record<string, unknown> | undefined;

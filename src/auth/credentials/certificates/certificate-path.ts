@@ -50,7 +50,7 @@ class PathSearch {
 
   constructor(private readonly order: PathOrder) {}
 
-  /** Returns a complete path that begins with `path`; undefined if no such path exists, or the refusal if the path is invalid. */
+  /** Returns a complete path that begins with `path`; undefined if no complete path exists, or a CertificateRefused error if the path is invalid. */
   from(path: readonly X509Certificate[]): readonly X509Certificate[] | CertificateRefused | undefined {
     let refused: CertificateRefused | undefined;
     for (const { issuer, isAnchor } of this.issuersOf(path)) {

@@ -40,7 +40,7 @@ export class KeyRenewals {
    * Returns the keys that are currently trusted; undefined if no keys are trusted.
    *
    * @param fresh true if no known key matches: the keys are refetched, unless the publisher was called recently
-   * @param renew fetches the keys and stores them
+   * @param renew fetches and stores the keys
    */
   async of(
     row: PublishedKeys,

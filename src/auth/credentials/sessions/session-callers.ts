@@ -131,7 +131,7 @@ export class SessionCallers implements OnApplicationShutdown {
     );
   }
 
-  /** Returns the current rights of the session, bypassing the cache; undefined if the session has ended or a person behind it is disabled. */
+  /** Returns the current rights of the session, bypassing the cache; undefined if the session has ended, or if a person behind the session is disabled. */
   async rightsNow(id: string): Promise<ReadonlySet<Scope> | undefined> {
     return (await this.read(id))?.caller.scopes;
   }
@@ -212,7 +212,7 @@ function isProviderEnabled(seals: RowSeals, { providerId }: Session, row: Row): 
   return provider?.id === providerId && provider.enabled;
 }
 
-/** Returns the client of a session; null if the client was revoked, or its secret, keys or certificates were replaced after the session began. */
+/** Returns the client of a session; null if the client was revoked, or if the client's secret, keys or certificates were replaced after the session began. */
 function clientOf(seals: RowSeals, session: Session, row: Row): OAuthClient | null {
   const client = seals.opened(OAuthClient, row.client);
   return client?.id === session.clientId && admitsSession(client, session) ? client : null;

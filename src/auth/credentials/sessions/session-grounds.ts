@@ -76,15 +76,15 @@ type TokenHolder = 'oauth client' | 'workload issuer' | 'identity provider';
 
 /**
  * lockTokens prevents new tokens for a holder until the transaction ends. A row lock is not sufficient: each token request acquires a shared lock on the row,
- * so a client that requests tokens continuously would prevent its own revocation.
+ * so a client that requests tokens continuously could prevent its own revocation.
  */
 export async function lockTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await advisoryLock(tx, `${holder} ${id.toLowerCase()}`);
 }
 
 /**
- * admitTokens acquires the shared lock that corresponds to `lockTokens`: it waits for transactions that hold the exclusive lock, and delays later calls of
- * `lockTokens` until its own transaction ends.
+ * admitTokens acquires the shared lock that corresponds to `lockTokens`. Acquiring the shared lock waits for transactions that hold the exclusive lock. Later
+ * calls of `lockTokens` wait until the transaction with the shared lock ends.
  */
 export async function admitTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await sharedAdvisoryLock(tx, `${holder} ${id.toLowerCase()}`);

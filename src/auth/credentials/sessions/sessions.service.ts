@@ -58,7 +58,7 @@ const MAX_OPEN_SESSIONS = 500;
 /** Maximum number of sessions ended by one statement. Larger statements could exceed the database's statement timeout. */
 const ENDED_AT_ONCE = 1000;
 
-/** Reason recorded for a session that the person ended by signing out. */
+/** Reason that is recorded for a session that the person ended by signing out. */
 export const SIGNED_OUT = 'signed-out';
 
 const SEAL = 'id token';
@@ -237,8 +237,8 @@ export class SessionsService {
     actor: Actor & { origin: Origin },
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
-    // A transaction that redeems a code or ticket holds a shared lock on the account. Either it commits first, and its session is ended here, or it starts
-    // later, and the code or ticket is rejected.
+    // A transaction that redeems a code or ticket holds a shared lock on the account. If that transaction commits first, its session is ended here. If that
+    // transaction starts later, the code or ticket is rejected.
     await tx.query('SELECT FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
     await denyCodes(tx, 'user_id = $1', [userId]);
     await tx.query(`DELETE FROM sso_transaction WHERE user_id = $1 AND status = 'ARRIVED'`, [userId]);

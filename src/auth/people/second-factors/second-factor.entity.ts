@@ -56,7 +56,7 @@ export class SecondFactor extends SealedEntity {
 /** A WebAuthn challenge for a person's passkey; valid once, for a few minutes. */
 @Entity('passkey_challenge')
 export class PasskeyChallenge {
-  /** SHA-256 of the challenge as it is sent (base64url). */
+  /** SHA-256 of the challenge as sent (base64url). */
   @PrimaryColumn('bytea')
   hash: Buffer;
 

@@ -16,7 +16,10 @@ interface OpenInvitation {
   readonly inviter_id: string | null;
 }
 
-/** InvitationRights enforces that an invitation grants only the roles that its inviter may grant, while the invitation is open and when it is accepted. */
+/**
+ * InvitationRights enforces that an invitation grants only the roles that its inviter may grant, both while the invitation is open and when the invitation is
+ * accepted.
+ */
 @Injectable()
 export class InvitationRights {
   constructor(

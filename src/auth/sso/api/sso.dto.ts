@@ -38,7 +38,7 @@ export class OidcKeySetView {
 
 export class SignOutView {
   /**
-   * URL to redirect the browser to, so that the user is also signed out at the provider; null if no logout URL is available.
+   * URL to which to redirect the browser, so that the user is also signed out at the provider; null if no logout URL is available.
    * @example https://login.example.com/session/end?id_token_hint=e30
    */
   redirect: string | null;

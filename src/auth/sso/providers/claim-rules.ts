@@ -8,7 +8,7 @@ import { truncate } from '../../../platform/text/truncate.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import { canonical } from '../../model/users.service.js';
 
-/** Returns the roles of all matching rules. If no rule matches, returns the default roles, or undefined if there are none. */
+/** Returns the roles of all matching rules. If no rule matches, returns the default roles, or undefined if the provider has no default roles. */
 export function rolesOf(
   claims: Claims,
   rules: readonly ClaimRule[],

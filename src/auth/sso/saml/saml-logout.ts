@@ -22,8 +22,8 @@ export interface SamlLogoutHint {
 }
 
 /**
- * SamlLogout implements SAML 2.0 single logout (profiles section 4.4). It returns the provider's logout URL after a sign-out here, and ends sessions after a
- * logout at the provider.
+ * SamlLogout implements SAML 2.0 single logout (profiles section 4.4): it returns the provider's logout URL after a sign-out from this service, and ends
+ * sessions after a logout at the provider.
  */
 @Injectable()
 export class SamlLogout {

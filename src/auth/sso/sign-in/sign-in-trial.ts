@@ -13,7 +13,7 @@ import type { Assertion } from './assertion.js';
 /** SignInTrial describes what a sign-in at a provider would do. */
 export interface SignInTrial {
   readonly provider: string;
-  /** Reason why the sign-in would be refused; null if it would succeed. */
+  /** Reason why the sign-in would be refused; null if the sign-in would succeed. */
   readonly problem: { readonly code: string; readonly detail: string; readonly reason: string | null } | null;
   readonly subject: string | null;
   readonly claims: Claims;

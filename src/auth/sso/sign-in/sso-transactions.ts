@@ -17,7 +17,7 @@ import { Throttle, type ThrottledAttempt } from '../../model/throttle.js';
 
 /** A request to sign in at an identity provider. */
 export interface SsoOrder {
-  /** Name of the provider; optional if there is only one of this kind. */
+  /** Name of the provider; optional if there is only one provider of this kind. */
   readonly provider?: string | undefined;
   /** Path on this site to return to. */
   readonly returnTo?: string | undefined;
@@ -223,7 +223,7 @@ export class SsoTransactions {
       [secretHashOf(ticket), status],
     );
     const row = sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
-    // Does not rely on PostgreSQL alone to decide which ticket was presented, or whether it expired.
+    // Does not rely on PostgreSQL alone to decide which ticket was presented, or whether the ticket expired.
     const isIts = row?.ticketHash?.equals(secretHashOf(ticket)) === true && row.status === status;
     return isIts && row.expiresAt > new Date() ? row : null;
   }
@@ -308,7 +308,7 @@ export class SsoBeginnings {
    * reading the provider's keys or sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one
    * network.
    *
-   * @param end handles the message; resolves to whether it took effect
+   * @param end handles the message; resolves to whether the message took effect
    * @throws Problem 429 `auth.too-many-attempts`
    */
   logout({ address }: Origin, end: () => Promise<boolean>): Promise<void> {
@@ -317,7 +317,7 @@ export class SsoBeginnings {
 
   /**
    * Handles a verified logout token. Tokens that do not end a session are throttled per provider, because each token delays the provider's sign-ins. The limit
-   * is higher than the limit per network: a provider also sends a token after a sign-out here, which has already ended the session.
+   * is higher than the limit per network: a provider also sends a token after a sign-out from this service, which has already ended the session.
    *
    * @param end ends the sessions; resolves to whether a session ended
    * @throws Problem 429 `auth.too-many-attempts`
