@@ -76,7 +76,7 @@ function IsKeyPattern(options?: ValidationOptions): PropertyDecorator {
       validator: {
         validate: (value: unknown) => typeof value === 'string' && KEY_PATTERN.test(value),
         defaultMessage: () =>
-          '$property must contain only a-z, 0-9, ".", "_" and "-", as names of signing keys do, and "*" for any characters',
+          '$property must contain only the characters of signing key names (a-z, 0-9, ".", "_" and "-") and the wildcard "*"',
       },
     },
     options,

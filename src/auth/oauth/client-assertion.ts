@@ -90,7 +90,9 @@ function jtiOf({ jti }: JWTPayload): string {
 function endOf({ exp = 0, iat }: JWTPayload, now: Date): Date {
   const seconds = now.getTime() / 1000;
   if (iat !== undefined && (typeof iat !== 'number' || iat > seconds + SKEW_SECONDS))
-    throw new ClientAssertionRefused("The client assertion was issued in the future. Check the client's clock.");
+    throw new ClientAssertionRefused(
+      "The iat claim of the client assertion is in the future. Check the client's clock.",
+    );
   if (exp > seconds + MAX_LIFE_SECONDS + SKEW_SECONDS)
     throw new ClientAssertionRefused('The lifetime of the client assertion exceeds the maximum of one hour.');
   return new Date((exp + 2 * SKEW_SECONDS) * 1000);

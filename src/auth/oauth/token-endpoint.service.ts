@@ -218,6 +218,6 @@ function assertTokenTypes(parameters: OAuthParameters): void {
 function assertNarrower(scope: string | undefined, granted: readonly string[] | null): void {
   if (scope === undefined || granted === null) return;
   if (scope.split(' ').some((word) => !granted.includes(word))) {
-    throw new OAuthError('invalid_scope', 'A refresh request cannot add scopes to those that were granted.');
+    throw new OAuthError('invalid_scope', 'A refresh request cannot request scopes beyond the granted scopes.');
   }
 }

@@ -108,7 +108,7 @@ export class ApiKeyRenewalService {
       await this.mailbox.put(tx, {
         recipient: email,
         subject: `Sealwright: API key "${name}" expires soon`,
-        text: `The API key "${name}" expires at ${expiry.toISOString()}.\n\nRotate it before then, in the console or with POST /api/settings/api-keys/{id}/rotate. The old key remains valid for a limited time.\n`,
+        text: `The API key "${name}" expires at ${expiry.toISOString()}.\n\nRotate the key before then, in the console or with POST /api/settings/api-keys/{id}/rotate. The old key remains valid for a limited time.\n`,
         goodForSeconds: 3 * 24 * 3600,
       });
     }

@@ -119,7 +119,7 @@ function purposesOf(parsed: ParsedCertificate): string[] | undefined {
 /** Rejects critical extensions and name constraints that are not evaluated here, and duplicate extensions (RFC 5280 section 4.2). */
 function assertUnderstood({ extensions }: ParsedCertificate, which: string): void {
   const types = extensions.map(({ type }) => type);
-  if (new Set(types).size < types.length) throw new CertificateRefused(`${which} contains an extension twice.`);
+  if (new Set(types).size < types.length) throw new CertificateRefused(`${which} contains a duplicate extension.`);
   if (types.includes(NAME_CONSTRAINTS))
     throw new CertificateRefused(`${which} has name constraints, which are not supported.`);
   const unknown = extensions.find(({ type, critical }) => critical && !JUDGED.has(type));

@@ -114,7 +114,7 @@ function endOf({ iat }: JWTPayload, now: Date): Date {
   const age = typeof iat === 'number' ? now.getTime() / 1000 - iat : NaN;
   if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The iat claim of the DPoP proof is missing or in the future.');
   if (age > MAX_AGE_SECONDS + SKEW_SECONDS)
-    throw new ProofRefused('The DPoP proof is too old. Create a new one for each request.');
+    throw new ProofRefused('The DPoP proof is too old. Create a new proof for each request.');
   return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);
 }
 

@@ -64,7 +64,8 @@ export class KeyPossession {
     const shown = await this.proven(request, token).catch((error: unknown): never => {
       throw error instanceof ProofRefused ? refused(error) : error;
     });
-    if (shown !== dpopKey) throw unbound('This access token is bound to a key other than that of the DPoP proof.');
+    if (shown !== dpopKey)
+      throw unbound('This access token is bound to a different key than the key in the DPoP proof.');
   }
 
   private proven(request: FastifyRequest, accessToken: string | undefined): Promise<string> {
@@ -81,7 +82,7 @@ export class KeyPossession {
     const call = { method: request.method, addresses: addressesOf(request, this.config.publicUrl), accessToken };
     const { thumbprint, jti, until } = await verifyDpopProof(proof, call, this.clock.now());
     if (await this.used.take({ kind: 'dpop', by: thumbprint, jti }, until)) return thumbprint;
-    throw new ProofRefused('The DPoP proof has already been used. Create a new one for each request.');
+    throw new ProofRefused('The DPoP proof has already been used. Create a new proof for each request.');
   }
 }
 

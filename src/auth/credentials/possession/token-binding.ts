@@ -43,7 +43,10 @@ export function assertSameKeys({ dpopKey, certificate }: TokenBinding, shown: To
   if (dpopKey !== undefined && shown.dpopKey === undefined)
     throw new KeyNotShown('The refresh token is bound to a key. Send a DPoP proof.', 'invalid_dpop_proof');
   if (dpopKey !== undefined && dpopKey !== shown.dpopKey)
-    throw new KeyNotShown('The refresh token is bound to a key other than that of the DPoP proof.', 'invalid_grant');
+    throw new KeyNotShown(
+      'The refresh token is bound to a different key than the key in the DPoP proof.',
+      'invalid_grant',
+    );
   if (certificate !== undefined && certificate !== shown.certificate)
     throw new KeyNotShown('The refresh token is bound to a different client certificate.', 'invalid_grant');
 }

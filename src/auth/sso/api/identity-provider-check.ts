@@ -130,7 +130,7 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
     {
       check: 'entry point',
       ok: true,
-      detail: secure ? entryPoint : `${entryPoint}: users are redirected there without TLS.`,
+      detail: secure ? entryPoint : `${entryPoint}: users are redirected to this URL without TLS.`,
     },
   ];
 }

@@ -84,14 +84,14 @@ export function addressOf(claims: Claims): string {
   const address = text === undefined ? '' : canonical(text);
   const fault = nameFault(address);
   if (fault !== undefined) {
-    const detail = `Your email address "${truncate(address, 100)}" at the identity provider ${fault}. Have it corrected at the provider.`;
+    const detail = `Your email address "${truncate(address, 100)}" at the identity provider ${fault}. Have the address corrected at the provider.`;
     throw new Problem('forbidden', 'sso.address-misleading', detail);
   }
   if (!isPlainAddress(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return a valid email address.');
   if (isUnverified(claims)) {
     const detail =
-      'The identity provider has not verified your email address. Verify it at the provider, then sign in again.';
+      'The identity provider has not verified your email address. Verify the address at the provider, then sign in again.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;

@@ -114,7 +114,7 @@ export function accountDisabled(): Problem {
 export function addressTaken(provider?: string): Problem {
   const detail =
     provider === undefined
-      ? 'An account with your email address exists, but it is not linked to this identity provider. Sign in to it as before, or contact an administrator.'
+      ? 'An account with your email address exists, but it is not linked to this identity provider. Sign in to that account as before, or contact an administrator.'
       : `You already have an account through the identity provider "${provider}", which has the same issuer. Sign in there.`;
   return new Problem('forbidden', 'sso.address-taken', detail);
 }
