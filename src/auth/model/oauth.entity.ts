@@ -76,8 +76,8 @@ export class OAuthClient extends SealedEntity {
   certificateRule: CertificateRule | null;
 
   /**
-   * Time at which the secret, keys or certificates were last replaced. Sessions that began earlier are rejected, because the client credential behind them was
-   * replaced.
+   * Time at which the secret, keys or certificates were last replaced. Sessions that began before this time are rejected, because the client credential with
+   * which they were opened was replaced.
    */
   @Column('timestamptz', { name: 'certificates_since', nullable: true })
   proofSince: Date | null;

@@ -88,7 +88,7 @@ export class Throttle {
     [this.key] = derivedKeys(config, 'sealwright throttle');
   }
 
-  /** Counts an attempt, or rejects the attempt with the time to wait. The result does not depend on whether the subject exists. */
+  /** Counts an attempt, or throws a Problem that contains the time to wait. The result does not depend on whether the subject exists. */
   async assertMayTry(attempts: readonly ThrottledAttempt[]): Promise<void> {
     for (const attempt of attempts) {
       const wait = await this.count(attempt);

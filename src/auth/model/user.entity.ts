@@ -41,7 +41,8 @@ export class User extends SealedEntity {
   factors: string[] | null;
 
   /**
-   * Incremented by each change of the row, so that a process that has read a later state rejects an earlier state. Null in rows written by earlier versions.
+   * Counter, which each change to the row increments, so that a process that has read a later state rejects an earlier state. Null in rows written by earlier
+   * versions.
    */
   @Column('int', { nullable: true })
   revision: number | null;

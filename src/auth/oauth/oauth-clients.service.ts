@@ -46,7 +46,7 @@ export interface ActiveClient extends Pick<
   OAuthClient,
   'id' | 'name' | 'secretHash' | 'authMethod' | 'proofSince' | 'dpopBound' | 'certificateBound'
 > {
-  /** The client's permissions, limited to the rights of the users behind it. */
+  /** The client's permissions, limited to the rights of the users behind the client. */
   readonly permissions: readonly Scope[];
   /** Seconds until the presented certificate expires; absent if the client used another method. */
   readonly secondsLeft?: number;

@@ -29,8 +29,8 @@ const GIVER = `
   UNION ALL SELECT 'client', to_jsonb(c), ${ownerColumns('c')} FROM oauth_client c WHERE c.id = ${GIVER_ID} AND c.revoked_at IS NULL`;
 
 /**
- * CredentialRights returns the current rights behind schedules, rotation policies and invitations, which take effect without their author. Each ID identifies a
- * person, an API key or an OAuth client. The rights of a key or client are limited to the rights of the people behind it.
+ * CredentialRights returns the current rights behind schedules, rotation policies and invitations, which take effect without a session of their author. Each ID
+ * identifies a person, an API key or an OAuth client. The rights of a key or client are limited to the rights of the people behind it.
  */
 @Injectable()
 export class CredentialRights {

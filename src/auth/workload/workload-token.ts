@@ -17,8 +17,8 @@ const MAX_DEPTH = 8;
 const MAX_QUOTED_LENGTH = 100;
 
 /**
- * WorkloadTokenRefused is thrown for a token that is not accepted. The message states the reason, in printable ASCII without quotes; the code is defined in RFC
- * 6749 section 5.2.
+ * WorkloadTokenRefused is thrown for a token that is not accepted. The message contains the reason, in printable ASCII without quotes; the code is defined in
+ * RFC 6749 section 5.2.
  */
 export class WorkloadTokenRefused extends Error {
   constructor(

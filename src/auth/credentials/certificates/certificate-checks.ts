@@ -10,7 +10,7 @@ import type { X509Certificate } from 'node:crypto';
 import { EXTENDED_KEY_USAGES, wholeCertificate } from './certificate-facts.js';
 
 /**
- * CertificateRefused is thrown for a certificate that is not accepted for client authentication. The message states the reason, in printable ASCII without
+ * CertificateRefused is thrown for a certificate that is not accepted for client authentication. The message contains the reason, in printable ASCII without
  * quotes (RFC 6749 section 5.2).
  */
 export class CertificateRefused extends Error {}

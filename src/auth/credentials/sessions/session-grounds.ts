@@ -23,8 +23,8 @@ export interface SessionGrounds {
 }
 
 /**
- * assertStillGranted verifies that the grounds for a sign-in have not changed since they were read, and locks them until the transaction ends. Changing the
- * password, or disabling the account, provider or client, must also stop a sign-in that is in progress.
+ * assertStillGranted verifies that the grounds for a sign-in have not changed since they were read, and locks the grounds until the transaction ends. Changing
+ * the password, or disabling the account, provider or client, must also stop a sign-in that is in progress.
  *
  * @throws Problem 401 `auth.changed-meanwhile`
  */

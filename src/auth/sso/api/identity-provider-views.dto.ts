@@ -41,7 +41,10 @@ export class IdentityProviderView {
    * @example https://sign.example.com/api/auth/oidc/callback/example
    */
   redirectUri: string;
-  /** `shared`: this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI with the provider, then set `redirect` to `own`. */
+  /**
+   * `shared` means that this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI with the provider, then set
+   * `redirect` to `own`.
+   */
   @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
   /** Version of the provider. The ETag is this value in double quotes. @example 3 */
   version: number;

@@ -234,7 +234,10 @@ function rolesIn({ rules, defaultRoles }: IdentityProviderOrder): RoleName[] {
   return [...rules.flatMap(({ roles }) => roles), ...(defaultRoles ?? [])];
 }
 
-/** Reads and locks the provider until the transaction ends. The row lock alone would wait as long as sign-ins keep acquiring shared locks on the row. */
+/**
+ * Reads and locks the provider until the transaction ends. With a row lock alone, the transaction would wait as long as sign-ins keep acquiring shared locks on
+ * the row.
+ */
 async function locked(tx: EntityManager, name: string): Promise<IdentityProvider | null> {
   const known = await tx.findOne(IdentityProvider, { select: { id: true }, where: { name } });
   if (known !== null) await lockTokens(tx, 'identity provider', known.id);

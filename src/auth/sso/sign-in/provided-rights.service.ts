@@ -35,7 +35,10 @@ export class ProvidedRights {
     this.record = audit.recorderFor('user');
   }
 
-  /** Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the admin role. The change applies to open sessions immediately. */
+  /**
+   * Stores the roles and groups that a sign-in provides. The last administrator who can sign in keeps the admin role. The change applies to open sessions
+   * immediately.
+   */
   async apply(
     tx: EntityManager,
     user: User,
