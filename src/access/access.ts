@@ -7,7 +7,7 @@ import type { Scope } from './scopes.js';
 export const ACCESS = Symbol('access');
 export const FRESH = Symbol('fresh');
 
-/** Access is what a handler requires of its callers. A handler without an access declaration cannot be called. */
+/** Access describes the callers that a handler admits. A handler without an access declaration cannot be called. */
 export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'signed-in' }
@@ -15,7 +15,7 @@ export type Access =
   | { readonly kind: 'person-or-device' }
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] };
 
-/** Needs requires that the caller has all of the given scopes. */
+/** Needs requires the caller to have all of the given scopes. */
 export const Needs = (...scopes: [Scope, ...Scope[]]): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'scopes', scopes } satisfies Access),
@@ -40,7 +40,9 @@ export const Person = (): MethodDecorator =>
     ApiExtension('x-person', true),
   );
 
-/** PersonOrDevice admits people who signed in to the service itself or approved an OAuth client. API keys and clients acting for themselves are rejected. */
+/**
+ * PersonOrDevice admits people who signed in to the service itself or approved an OAuth client. API keys, and clients acting on their own behalf, are rejected.
+ */
 export const PersonOrDevice = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'person-or-device' } satisfies Access),
@@ -50,8 +52,8 @@ export const PersonOrDevice = (): MethodDecorator =>
   );
 
 /**
- * Fresh requires that a person authenticated within the last five minutes (`POST /api/auth/step-up`). In a session of an OAuth client, only a step-up in that
- * session counts. API keys and clients acting for themselves are exempt.
+ * Fresh requires a person to have authenticated within the last five minutes (`POST /api/auth/step-up`). In an OAuth client's session, only a step-up in that
+ * session counts. API keys, and clients acting on their own behalf, are exempt.
  */
 export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, true), ApiExtension('x-step-up', true));
 

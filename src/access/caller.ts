@@ -11,7 +11,7 @@ export interface Actor {
   readonly name: string;
 }
 
-/** The key to which a token is bound: a caller must prove possession of it (RFC 7800 section 3.1, `cnf`). */
+/** The key to which a token is bound. A caller must prove possession of the key (RFC 7800 section 3.1, `cnf`). */
 export interface TokenBinding {
   /** `jkt`: the thumbprint of the key that signs DPoP proofs (RFC 9449 section 6.1). */
   readonly dpopKey?: string;
@@ -22,33 +22,34 @@ export interface TokenBinding {
 /** The session to which the caller's token or cookie belongs. */
 export interface CallerSession {
   readonly id: string;
-  /** Time at which the person last presented a password or a factor; for a client, the time at which the token was issued. */
+  /** Time at which the person last presented a password or a second factor; for a client, the time at which the token was issued. */
   readonly authenticatedAt: Date;
-  /** Time of the last step-up in this session; null if there was none. */
+  /** Time of the last step-up in this session; null if there was no step-up. */
   readonly steppedUpAt: Date | null;
   /** Authentication methods (RFC 8176): pwd, otp, hwk, mfa. */
   readonly methods: readonly string[];
   /** ID of the OAuth client to which the token was issued; null if the person signed in to the service itself. */
   readonly clientId: string | null;
-  /** True when the credential is a browser's cookie. */
+  /** Whether the credential is a browser cookie. */
   readonly inBrowser: boolean;
   /** The key to which the token is bound; empty for a bearer token. */
   readonly boundTo: TokenBinding;
 }
 
 /**
- * The authenticated subject of a call, with its rights and the origin of the call. A caller is the first argument of every service method that changes state.
+ * The authenticated subject of a call, with the subject's rights and the call's origin. A caller is the first argument of every service method that changes
+ * state.
  */
 export interface Caller extends Actor {
   /** `anonymous` if the call is served without a credential (`admitAsGuest`). */
   readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'anonymous';
-  /** The person behind the caller: the user, the owner of the API key or OAuth client, or the last person who changed the workload's trust. */
+  /** The person behind the caller: the user, the owner of the API key or OAuth client, or the person who last changed the workload's trust. */
   readonly ownerId: string;
   /** IDs of the other people who may know the credential. The credential, and everything created with it, is limited to the rights of these people as well. */
   readonly behind?: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
   readonly origin: Origin;
-  /** Absent for API keys. */
+  /** The caller's session; absent for API keys. */
   readonly session?: CallerSession;
   /** Workloads only: the verified claims about this run. */
   readonly identity?: VerifiedIdentity;
@@ -56,11 +57,11 @@ export interface Caller extends Actor {
   readonly keys?: readonly string[];
   /** The scopes that the call requires; absent if the call requires none. */
   readonly using?: readonly Scope[];
-  /** Set when a stored request is carried out later, without the session of the call. */
+  /** Set when a stored request is executed later, outside the session in which the request was made. */
   readonly ordered?: Pick<OrderedBy, 'requesters' | 'credentials'>;
 }
 
-/** OrderedBy describes the caller of a request that is carried out later, without the caller's session. It is stored with the request. */
+/** OrderedBy describes the caller of a request that is executed later, outside the caller's session. OrderedBy is stored with the request. */
 export interface OrderedBy extends Actor {
   /** See `Caller.behind`. */
   readonly behind?: readonly string[];
@@ -76,7 +77,7 @@ export function orderedBy(caller: Caller, requesters: readonly string[]): Ordere
   return { kind, id, name, behind: [...behind], requesters: [...requesters], credentials: credentialsOf(caller) };
 }
 
-/** callerOfOrder returns the caller on whose behalf a stored request is carried out. The returned caller has no scopes. */
+/** callerOfOrder returns the caller on whose behalf a stored request is executed. The returned caller has no scopes. */
 export function callerOfOrder(
   { kind, id, name, behind = [], requesters, credentials }: OrderedBy,
   order: Pick<Caller, 'ownerId' | 'origin' | 'using'>,
@@ -88,20 +89,20 @@ export function callerOfOrder(
 
 /**
  * giverOf returns the ID of the user, API key or OAuth client whose rights a request has: the caller's ID if the caller is one of these, otherwise the owner's
- * ID. A workload has the rights of the last person who changed its trust.
+ * ID. A workload has the rights of the person who last changed the workload's trust.
  */
 export function giverOf({ kind, id }: Pick<Actor, 'kind' | 'id'>, ownerId: string): string {
   return kind === 'user' || kind === 'api-key' || kind === 'oauth-client' ? id : ownerId;
 }
 
-/** giversOf returns the IDs of the users, API keys and OAuth clients that must all have a right for a request to be carried out. */
+/** giversOf returns the IDs of the users, API keys and OAuth clients that must all have a right for a request to be executed. */
 export function giversOf({ kind, id, behind = [], credentials = [] }: OrderedBy, ownerId: string): string[] {
   return [...new Set([giverOf({ kind, id }, ownerId), ownerId, ...behind, ...credentials])];
 }
 
 /**
  * othersBehindOrder returns the IDs of the users, API keys and OAuth clients, other than the caller, that must also have a right for the caller's request to be
- * carried out; null if there are none.
+ * executed; null if there are no other users, keys or clients.
  */
 export function othersBehindOrder(caller: Caller): string[] | null {
   const others = giversOf(orderedBy(caller, []), caller.ownerId).filter((id) => id !== caller.id);
@@ -142,7 +143,7 @@ function workloadOf({ trust, claims }: VerifiedIdentity): string {
 
 const guests = new WeakMap<FastifyRequest, readonly Scope[]>();
 
-/** Admits a request without a credential and grants it the given scopes. A request with a credential is authorized by that credential. */
+/** Admits a request that has no credential, and grants the given scopes to the request. A request with a credential is authorized by that credential. */
 export function admitAsGuest(request: FastifyRequest, scopes: readonly Scope[]): void {
   guests.set(request, scopes);
 }

@@ -7,10 +7,10 @@ import { containsInOrder } from './identity/claim-pattern.js';
 /** KeyPatterns are names and patterns of signing keys. In a pattern, `*` matches any number of characters. Undefined or null means every key. */
 export type KeyPatterns = readonly string[] | null | undefined;
 
-/** KeyLimits is the part of a caller that limits the signing keys it can use. */
+/** KeyLimits is the part of a caller that limits the signing keys that the caller can use. */
 export type KeyLimits = Pick<Caller, 'keys'> & Partial<Pick<Caller, 'kind'>>;
 
-/** EVERY_KEY allows every key. It applies to the service itself, and to calls that only verify signatures. */
+/** EVERY_KEY allows every key. EVERY_KEY applies to the service itself, and to calls that only verify signatures. */
 export const EVERY_KEY: KeyLimits = {};
 
 const MAX_PATTERNS = 200;
@@ -29,8 +29,8 @@ export function includesKey(patterns: KeyPatterns, name: string): boolean {
 }
 
 /**
- * Reports whether the outer patterns include every key that the inner patterns include. The `*` of an inner pattern is compared like a character that no key
- * name contains, so that only a `*` of an outer pattern matches it.
+ * Reports whether the outer patterns include every key that the inner patterns include. The `*` in an inner pattern is treated as a character that no key name
+ * contains, so that only a `*` in an outer pattern matches the inner `*`.
  */
 export function includesPatterns(outer: KeyPatterns, inner: KeyPatterns): boolean {
   if (outer == null) return true;
@@ -40,7 +40,7 @@ export function includesPatterns(outer: KeyPatterns, inner: KeyPatterns): boolea
 /**
  * Rejects a signing key that the caller cannot use.
  *
- * @param asked the key as the caller named it, for the message, so that a refused ID does not reveal a name
+ * @param asked the name or ID that the caller specified, for the error message, so that an error about an ID does not reveal the key's name
  * @throws Problem 403 `workload-trust.key`, `credential.key`
  */
 export function assertIncludesKey({ kind, keys }: KeyLimits, name: string, asked = name): void {
@@ -51,7 +51,9 @@ export function assertIncludesKey({ kind, keys }: KeyLimits, name: string, asked
   throw new Problem('forbidden', isRun ? 'workload-trust.key' : 'credential.key', `/key: ${detail}.`, { errors });
 }
 
-/** Returns why the caller cannot grant these patterns, or undefined if the caller can. A caller cannot grant keys that the caller cannot use. */
+/**
+ * Returns the reason why the caller cannot grant these patterns; undefined if the caller can grant them. A caller cannot grant keys that the caller cannot use.
+ */
 export function faultOfGrant({ keys }: KeyLimits, granted: KeyPatterns): string | undefined {
   if (includesPatterns(keys, granted)) return undefined;
   return `You cannot grant signing keys that you cannot use. Your own credential is limited to ${(keys ?? []).join(', ')}.`;
@@ -74,7 +76,7 @@ function IsKeyPattern(options?: ValidationOptions): PropertyDecorator {
       validator: {
         validate: (value: unknown) => typeof value === 'string' && KEY_PATTERN.test(value),
         defaultMessage: () =>
-          '$property must contain only a-z, 0-9, ".", "_" and "-", as names of signing keys do, and "*" for any characters',
+          '$property must contain only the characters of signing key names (a-z, 0-9, ".", "_" and "-") and the wildcard "*"',
       },
     },
     options,

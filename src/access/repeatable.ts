@@ -7,7 +7,7 @@ import { principalOf } from './caller.js';
 
 /**
  * Repeatable injects the IdempotentUse of the call, or undefined if the call has no Idempotency-Key header. The service claims the IdempotentUse in the
- * transaction that writes the resource. Two calls are the same if caller, handler, path parameters and body are equal.
+ * transaction that writes the resource. Two calls count as the same call if their caller, handler, path parameters and body are equal.
  */
 export const Repeatable = createParamDecorator(
   (_: unknown, context: ExecutionContext): IdempotentUse | undefined => {

@@ -107,10 +107,10 @@ export type RoleName = keyof typeof ROLES;
 /** Scopes that only people can use. New API keys, and new clients that request tokens for themselves, cannot have these scopes. */
 export const PERSON_SCOPES: readonly Scope[] = ['approvals:approve'];
 
-/** Maps a scope to the wider scope that includes it. */
+/** Maps a scope to the wider scope that includes the scope. */
 const INCLUDED_IN: Partial<Record<Scope, Scope>> = { 'inventory:report': 'inventory:write' };
 
-/** Reports whether a set of scopes allows the wanted scope. `admin:*` is the only wildcard; a wider scope includes the narrower ones. */
+/** Reports whether a set of scopes includes the wanted scope. `admin:*` is the only wildcard; a wider scope includes its narrower scopes. */
 export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
   const wider = INCLUDED_IN[wanted];
   return held.has(wanted) || held.has('admin:*') || (wider !== undefined && held.has(wider));

@@ -159,7 +159,7 @@ describe.skipIf(CHROMIUM === undefined || SIMPLESAMLPHP === undefined)('SimpleSA
 describe.skipIf(CHROMIUM === undefined)('pages in Chromium', () => {
   it.each([
     { button: 'Allow', words: 'Done. Go back to your device.', grant: { scope: 'sign:read' } },
-    { button: 'Deny', words: 'The device was sent away.', grant: { error: 'access_denied' } },
+    { button: 'Deny', words: 'The request was denied.', grant: { error: 'access_denied' } },
   ])(
     '/device signs in, shows what the device requests, and accepts the answer $button',
     async ({ button, words, grant }) => {

@@ -1,6 +1,6 @@
 /**
- * A segment that a wildcard can match: printable ASCII without separators, escapes and white space, so that a wildcard matches neither look-alike characters
- * nor encoded paths.
+ * A segment that a wildcard can match: printable ASCII without separators, escapes or white space, so that a wildcard matches neither look-alike characters nor
+ * encoded paths.
  */
 const PLAIN_SEGMENT = /^[\w.~+@=-]+$/;
 /** The separators of paths and of subjects such as `repo:org/app:ref:refs/tags/v1`. */
@@ -29,9 +29,9 @@ export function claimMatches(pattern: string, value: string): boolean {
 }
 
 /**
- * claimMayMatch reports whether a pattern could be intended to match a claim value. The result is true for every value that `claimMatches` accepts. A value
- * with characters or segments that no wildcard of `claimMatches` can match is undecidable for `claimMatches`; for such a value, a wildcard matches any
- * characters. Use claimMayMatch for rules that must apply when in doubt, such as the conditions of an approval policy.
+ * claimMayMatch reports whether a pattern could be intended to match a claim value. The result is true whenever `claimMatches` returns true. If the value
+ * contains characters or segments that no wildcard of `claimMatches` can match, a wildcard matches any characters. Use claimMayMatch for rules that must apply
+ * in case of doubt, such as the conditions of an approval policy.
  */
 export function claimMayMatch(pattern: string, value: string): boolean {
   if (!pattern.includes('*') || claimMatches(pattern, value)) return claimMatches(pattern, value);
@@ -40,7 +40,9 @@ export function claimMayMatch(pattern: string, value: string): boolean {
   return !isPlain && containsInOrder(value, pattern.split(/\*+/));
 }
 
-/** containsInOrder reports whether the value starts with the first string, ends with the last, and contains the other strings between them in order. */
+/**
+ * containsInOrder reports whether the value starts with the first string, ends with the last string, and contains the strings in between in the given order.
+ */
 export function containsInOrder(value: string, texts: readonly string[]): boolean {
   const [first = '', last = ''] = [texts[0], texts.at(-1)];
   if (!value.startsWith(first)) return false;
@@ -77,7 +79,7 @@ function isPathTrick(part: string, index: number): boolean {
   return index % 2 === 0 && (part === '' || part === '.' || part === '..');
 }
 
-/** Reports whether one segment, or one separator, matches. For each literal of the pattern, the time is linear in the length of the value. */
+/** Reports whether one segment, or one separator, matches. For each literal in the pattern, matching takes time linear in the length of the value. */
 function fits(wanted: string, given: string | undefined): boolean {
   if (given === undefined) return false;
   if (!wanted.includes('*')) return wanted === given;

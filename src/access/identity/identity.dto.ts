@@ -24,7 +24,10 @@ export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true
 export class ClaimConditionBody implements ClaimCondition {
   /** Name of a claim, or a JSON pointer (RFC 6901) to a nested claim: `/kubernetes.io/namespace`. @example repository */
   @Text(1, 200) @Matches(/^[\x21-\x7e]+$/) claim: string;
-  /** One of these values must match. `*` matches characters within a segment (`refs/tags/v*`); a trailing `**` matches the rest of the path. @example ["org/app"] */
+  /**
+   * The claim must match one of these values. `*` matches characters within a segment (`refs/tags/v*`); a trailing `**` matches the rest of the path.
+   * @example ["org/app"]
+   */
   @ListOf(Text(1, 500), { min: 1, max: 50 }) @AreClaimPatterns() values: string[];
 }
 

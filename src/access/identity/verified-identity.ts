@@ -10,7 +10,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface VerifiedIdentity {
   /** ID of the run, which is one token exchange. */
   readonly id: string;
-  /** The trust that the token matched. */
+  /** The workload trust that the token matched. */
   readonly trust: { readonly id: string; readonly name: string };
   readonly claims: Claims;
   /** SHA-256 of the signed part of the token (RFC 7515 section 5.1: header and payload as sent), base64. */
@@ -39,9 +39,9 @@ export function loggedIdentity(identity: VerifiedIdentity | null): Record<string
 }
 
 /**
- * Returns the first condition that the claims do not meet; undefined if the claims meet all conditions. An absent claim meets no condition. Every value of a
- * list claim must meet the condition. Otherwise, adding an accepted value to the list would meet the condition. With `some`, one accepted value is sufficient;
- * use `some` for claims that this service composes.
+ * Returns the first condition that the claims do not meet; undefined if the claims meet all conditions. An absent claim does not meet any condition. Every
+ * value of a list claim must meet the condition. Otherwise, adding a single accepted value to the list would be enough to meet the condition. With `some`, one
+ * accepted value is sufficient; use `some` for claims that this service composes.
  */
 export function unmetCondition(
   conditions: readonly ClaimCondition[],
@@ -120,7 +120,7 @@ function textsOf(value: unknown): string[] {
   );
 }
 
-/** The encrypted column of workload tokens. Auditors can view the tokens later, but someone who can only read the database cannot use them. */
+/** The encrypted column that stores workload tokens. Auditors can view the tokens later, but someone who can only read the database cannot use them. */
 export const SEALED_WORKLOAD_TOKEN = {
   table: 'workload_identity',
   column: 'token',

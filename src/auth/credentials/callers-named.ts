@@ -5,7 +5,7 @@ import { uuidOf } from '../../platform/database/new-id.js';
 export const MAX_CALLERS_NAMED = 100;
 
 /**
- * callersNamed returns the IDs of the user with this email address and of the API keys and OAuth clients with this name, including revoked ones.
+ * callersNamed returns the IDs of the user with this email address and of the API keys and OAuth clients with this name, including revoked keys and clients.
  *
  * @param owner ID of the only person whose account and credentials are searched
  * @returns at most MAX_CALLERS_NAMED + 1 IDs

@@ -72,7 +72,10 @@ export class ApiKey extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   signingKeys: string[] | null;
 
-  /** Incremented by each edit; the ETag. Null, which counts as 1, until the first edit, so that processes of the previous version accept the row. */
+  /**
+   * Version, which each edit increments and which is used as the ETag. Null, which counts as 1, until the first edit, so that processes of the previous version
+   * accept the row.
+   */
   @Column('int', { nullable: true })
   revision: number | null;
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
 
-/** Returns the version of an API key or OAuth client, which is also its ETag. */
+/** Returns the version of an API key or OAuth client, which is also used as the ETag. */
 export function versionOf({ revision }: { readonly revision: number | null }): number {
   return revision ?? 1;
 }
@@ -12,7 +12,7 @@ export interface Differences<Facts> {
   readonly after: Partial<Facts>;
 }
 
-/** Returns the facts that a change replaces with other values; undefined if there are none. */
+/** Returns the facts that a change replaces with other values; undefined if the change replaces no facts. */
 export function differencesOf<Facts extends object>(
   now: Facts,
   change: Partial<Facts>,
@@ -25,8 +25,8 @@ export function differencesOf<Facts extends object>(
 }
 
 /**
- * Returns the error for permissions that a credential does not have; undefined if it has all wanted permissions. Further permissions require a new credential,
- * whose audit entry and owner show who granted them.
+ * Returns the error for permissions that a credential does not have; undefined if the credential has all wanted permissions. Additional permissions require a
+ * new credential, whose audit entry and owner show who granted the permissions.
  */
 export function faultOfPermissions(now: readonly Scope[], wanted: readonly Scope[]) {
   const more = scopesBeyond(new Set(now), wanted);

@@ -10,7 +10,7 @@ export class ExternalIdentity extends SealedEntity {
   @PrimaryColumn('uuid')
   providerId: string;
 
-  /** `sub` of OIDC, NameID of SAML. */
+  /** `sub` in OIDC, NameID in SAML. */
   @PrimaryColumn('text')
   subject: string;
 

@@ -11,7 +11,7 @@ export interface ClaimRule {
   readonly roles: readonly RoleName[];
 }
 
-/** RFC 8414 puts the well-known part before the path of an issuer; OpenID Connect Discovery puts it after the path. */
+/** RFC 8414 inserts the well-known part before the issuer's path; OpenID Connect Discovery appends the well-known part to the path. */
 const WELL_KNOWN = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(?:\/|$)/;
 const APPENDED = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
 
@@ -74,11 +74,11 @@ export interface SamlSettings {
   readonly certificates: readonly string[];
   /** SingleLogoutService (HTTP-Redirect binding). Null if the service does not sign users out at the provider. */
   readonly logoutUrl?: string | null;
-  /** Whether AuthnRequests are signed. Logout messages always are. */
+  /** Whether AuthnRequests are signed. Logout messages are always signed. */
   readonly signRequests?: boolean;
   /** Format in the NameIDPolicy. If null, no format is sent; if absent, a persistent identifier is requested. */
   readonly nameIdFormat?: string | null;
-  /** NameID format of a test sign-in, which sign-ins must have. Used if nameIdFormat is null. */
+  /** NameID format recorded in a test sign-in. If nameIdFormat is null, sign-ins must have this format. */
   readonly seenNameIdFormat?: string;
   /** Required authentication contexts; if null or absent, the provider decides. */
   readonly requestedAuthnContext?: RequestedAuthnContext | null;
@@ -88,7 +88,7 @@ export interface SamlSettings {
 
 /**
  * Returns the form in which issuers are compared: scheme and host in lower case, without default port, trailing slash, or the well-known part that
- * administrators paste with it (OpenID Connect Discovery section 4, RFC 8414 section 3).
+ * administrators may paste with the issuer (OpenID Connect Discovery section 4, RFC 8414 section 3).
  *
  * @throws TypeError if the text is not a URL
  */
@@ -149,7 +149,7 @@ export class IdentityProvider extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   defaultRoles: RoleName[] | null;
 
-  /** Incremented by each change; the ETag. */
+  /** Version, which each change increments and which is used as the ETag. */
   @Column('int', { default: 1 })
   version: number;
 

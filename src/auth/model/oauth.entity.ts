@@ -37,7 +37,10 @@ export class OAuthClient extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   signingKeys: string[] | null;
 
-  /** Incremented by each edit; the ETag. Null, which counts as 1, until the first edit, so that processes of the previous version accept the row. */
+  /**
+   * Version, which each edit increments and which is used as the ETag. Null, which counts as 1, until the first edit, so that processes of the previous version
+   * accept the row.
+   */
   @Column('int', { nullable: true })
   revision: number | null;
 
@@ -73,8 +76,8 @@ export class OAuthClient extends SealedEntity {
   certificateRule: CertificateRule | null;
 
   /**
-   * Time at which the secret, keys or certificates were last replaced. Sessions that began earlier are rejected, because the client credential behind them was
-   * replaced.
+   * Time at which the secret, keys or certificates were last replaced. Sessions that began before this time are rejected, because the client credential with
+   * which they were opened was replaced.
    */
   @Column('timestamptz', { name: 'certificates_since', nullable: true })
   proofSince: Date | null;
@@ -96,7 +99,8 @@ export class OAuthClient extends SealedEntity {
   issuedTo: string | null;
 
   /**
-   * Sorted IDs of the other users who could have made the call that created the secret. The client is limited to their rights as well. Null if there are none.
+   * Sorted IDs of the other users who could have made the call that created the secret. The client is limited to the rights of these users as well. Null if
+   * there are no such users.
    */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
@@ -122,7 +126,7 @@ export function admitsSession(
 
 export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'REDEEMED';
 
-/** DeviceAuthorization is the request of a device for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
+/** DeviceAuthorization is a device's request for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
 @Entity('device_authorization')
 @Check('device_authorization_person', `status IN ('PENDING', 'DENIED') OR user_id IS NOT NULL`)
 @Index('device_authorization_expires', ['expiresAt'])
@@ -160,7 +164,7 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('uuid', { nullable: true })
   userId: string | null;
 
-  /** The session in which the person approved the device. Ending that session in any way other than signing out invalidates the code. */
+  /** The session in which the person approved the device. Unless the person signs out, ending that session invalidates the code. */
   @Column('uuid', { nullable: true })
   sessionId: string | null;
 

@@ -39,7 +39,9 @@ class FairShare {
 /** Maximum number of concurrent checks per network: a tenth of the queue in passwords.ts, so that a flood from one network does not block other users. */
 const MAX_PER_ADDRESS = 20;
 
-/** PasswordCheck verifies an email address and password. It throttles guesses, and its response and response time are the same for known and unknown users. */
+/**
+ * PasswordCheck verifies an email address and password. Guesses are throttled, and the response and the response time are the same for known and unknown users.
+ */
 @Injectable()
 export class PasswordCheck {
   private readonly share = new FairShare(MAX_PER_ADDRESS);

@@ -84,7 +84,7 @@ function isTwoWords(text: string, isWord: (text: string) => boolean): boolean {
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
-/** Returns the fifty thousand most common passwords, in lower case. The list is loaded on first use, because few processes need it. */
+/** Returns the fifty thousand most common passwords, in lower case. The list is loaded on first use, because few processes need the list. */
 export function commonPasswords(): Promise<ReadonlySet<string>> {
   list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']));
   return list;

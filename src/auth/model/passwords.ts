@@ -7,7 +7,7 @@ import { Problem } from '../../platform/errors/problem.js';
 const COST = { memoryCost: 64 * 1024, timeCost: 3, parallelism: 1 } as const;
 /** Maximum number of parallel hashes per process, which limits memory and CPU usage. */
 const MAX_PARALLEL_HASHES = 2;
-/** Maximum number of calls that wait for a hash; further calls would wait too long. */
+/** Maximum number of calls that wait for a hash. Further calls are rejected, because they would wait too long. */
 const MAX_WAITING = 200;
 
 /** Passwords hashes and verifies passwords with argon2id (RFC 9106), and limits memory and CPU usage. */
@@ -24,8 +24,8 @@ export class Passwords {
   }
 
   /**
-   * Verifies a password. Earlier versions hashed passwords as typed: `outdated` means that a form other than NFC matches, and the hash should be replaced.
-   * The time depends only on the typed text, not on the stored hash or on which form matches.
+   * Verifies a password. Earlier versions hashed passwords as typed: `outdated` means that a form other than NFC matches, and the hash should be replaced. The
+   * time depends only on the typed password, not on the stored hash or on which form matches.
    */
   async verify(stored: string | undefined, password: string): Promise<'match' | 'outdated' | 'mismatch'> {
     const matching: boolean[] = [];

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Kind of a secret. It is part of the string, so that secret scanners and log readers recognize it. */
+/** Kind of secret. The kind is part of the string, so that secret scanners and people who read logs recognize the secret. */
 export type SecretKind = 'refresh' | 'client' | 'device' | 'mail' | 'session' | 'browser';
 
 export interface SecretText {

@@ -7,8 +7,8 @@ import type { Scope } from '../../access/scopes.js';
 export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials' | 'oidc' | 'saml' | 'workload';
 
 /**
- * A sign-in of a person, a token of an OAuth client, or a run of a workload. Every access token contains the ID of its session, so ending the session revokes
- * the token. The refresh tokens of a session form one family.
+ * A person's sign-in, an OAuth client's token, or a workload's run. Every access token contains the ID of its session, so ending the session revokes the token.
+ * The refresh tokens of a session form one family.
  */
 @Entity('auth_session')
 @Index('auth_session_ended', ['endedAt'], { where: 'ended_at IS NOT NULL' })
@@ -26,7 +26,7 @@ export class Session extends SealedEntity {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** Null for a token of an OAuth client acting for itself. */
+  /** Null for a token of an OAuth client acting on its own behalf. */
   @Column('uuid', { nullable: true })
   userId: string | null;
 
@@ -56,7 +56,7 @@ export class Session extends SealedEntity {
   @Column('bytea', { name: 'id_token', nullable: true })
   logoutHint: Buffer | null;
 
-  /** Scopes of the tokens; if null, everything that the person may do. */
+  /** Scopes of the tokens; if null, the tokens have all scopes of the person. */
   @Column('text', { array: true, nullable: true })
   scopes: Scope[] | null;
 
@@ -79,7 +79,7 @@ export class Session extends SealedEntity {
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 
-  /** Time at which the person last presented a password or a factor. */
+  /** Time at which the person last presented a password or a second factor. */
   @Column('timestamptz', { default: () => 'now()' })
   authenticatedAt: Date;
 
@@ -87,11 +87,14 @@ export class Session extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   steppedUpAt: Date | null;
 
-  /** Absolute end of the session; refreshing does not extend it. */
+  /** Absolute expiry of the session, which refreshing does not extend. */
   @Column('timestamptz')
   expiresAt: Date;
 
-  /** Time at which the identity provider ends the session; null if not reported. Tokens granted in the session end no later than this time. */
+  /**
+   * Time at which the identity provider ends the session; null if the provider did not report the time. Tokens granted in the session end no later than this
+   * time.
+   */
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 
@@ -130,7 +133,7 @@ export function bindingOf({
   };
 }
 
-/** RefreshToken is a refresh token of a session. Each token replaces the previous token. A second use indicates theft. */
+/** RefreshToken is a refresh token of a session. Each token replaces the previous token. A second use of a token indicates theft. */
 @Entity('refresh_token')
 @Index('refresh_token_session', ['sessionId'])
 @Sealed<RefreshToken>({

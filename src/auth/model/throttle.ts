@@ -24,9 +24,9 @@ export class AttemptCount {
 }
 
 interface Rule {
-  /** Number of attempts without a wait. */
+  /** Number of attempts that are allowed without a wait. */
   readonly free: number;
-  /** Longest wait in seconds; the wait doubles with every attempt beyond the free ones. */
+  /** Maximum wait, in seconds. The wait doubles with every attempt beyond the free attempts. */
   readonly longest: number;
 }
 
@@ -54,11 +54,11 @@ export type ThrottleRule = keyof typeof RULES;
 
 export interface ThrottledAttempt {
   readonly rule: ThrottleRule;
-  /** The account or network; any string, including unknown ones. */
+  /** The account or network: any string, even if no such account exists. */
   readonly subject: string;
 }
 
-/** Attempts are forgotten after this time. */
+/** Time after which attempts are forgotten, in seconds. */
 const MEMORY_SECONDS = 900;
 /** OWN_SHARE multiplies the free attempts in the count that a process keeps in memory, because a success in another process does not reset that count. */
 const OWN_SHARE = 2;
@@ -88,7 +88,7 @@ export class Throttle {
     [this.key] = derivedKeys(config, 'sealwright throttle');
   }
 
-  /** Counts an attempt, or rejects the attempt with the time to wait. The result does not depend on whether the subject exists. */
+  /** Counts an attempt, or throws a Problem that contains the time to wait. The result does not depend on whether the subject exists. */
   async assertMayTry(attempts: readonly ThrottledAttempt[]): Promise<void> {
     for (const attempt of attempts) {
       const wait = await this.count(attempt);

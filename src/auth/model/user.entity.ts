@@ -41,7 +41,8 @@ export class User extends SealedEntity {
   factors: string[] | null;
 
   /**
-   * Incremented by each change of the row, so that a process that has read a later state rejects an earlier state. Null in rows written by earlier versions.
+   * Counter, which each change to the row increments, so that a process that has read a later state rejects an earlier state. Null in rows written by earlier
+   * versions.
    */
   @Column('int', { nullable: true })
   revision: number | null;
@@ -50,7 +51,7 @@ export class User extends SealedEntity {
   createdAt: Date;
 }
 
-/** PasswordReset is a link to set a new password, which is valid once. */
+/** PasswordReset is a single-use link to set a new password. */
 @Entity('password_reset')
 @Sealed<PasswordReset>({
   except: ['createdAt'],

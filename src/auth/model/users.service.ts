@@ -107,8 +107,8 @@ const MAX_ADDRESS_TEXT = 1016;
 
 /**
  * canonical returns the form in which email addresses are compared, so that one person cannot have two accounts. The second normalization is needed because
- * lowercase letters may compose differently. The result is empty for longer strings, which are not addresses, because the time to sort combining marks grows
- * with the square of their number.
+ * lowercase letters may compose differently. The result is empty for strings longer than MAX_ADDRESS_TEXT, which are not addresses, because the time to sort
+ * combining marks grows quadratically with their number.
  */
 export function canonical(email: string): string {
   if (email.length > MAX_ADDRESS_TEXT) return '';

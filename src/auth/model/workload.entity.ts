@@ -47,7 +47,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text', { nullable: true })
   uploaderId: string | null;
 
-  /** Sorted IDs of the other users who could have made the call that uploaded the current keys. Null if there are none. */
+  /** Sorted IDs of the other users who could have made the call that uploaded the current keys. Null if there are no such users. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
@@ -133,7 +133,10 @@ export class WorkloadTrust extends SealedEntity {
   @Column('uuid')
   ownerId: string;
 
-  /** Sorted IDs of the other users who could have made that change. The tokens are limited to the rights of these users as well. Null if there are none. */
+  /**
+   * Sorted IDs of the other users who could have made the last change to the trust. The tokens are limited to the rights of these users as well. Null if there
+   * are no such users.
+   */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
@@ -144,7 +147,7 @@ export class WorkloadTrust extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   changedBy: string[] | null;
 
-  /** Incremented by each edit; the ETag. A token is valid only for the revision under which it was issued. */
+  /** Version, which each edit increments and which is used as the ETag. A token is valid only for the revision under which it was issued. */
   @Column('int', { default: 1 })
   revision: number;
 
@@ -155,7 +158,7 @@ export class WorkloadTrust extends SealedEntity {
   updatedAt: Date;
 }
 
-/** WorkloadTokenUse records a token that has been exchanged, which is not accepted again. */
+/** WorkloadTokenUse records a token that has been exchanged, so that the token is not accepted again. */
 @Entity('workload_token_use')
 @Index('workload_token_use_expires', ['expiresAt'])
 export class WorkloadTokenUse {
@@ -171,7 +174,7 @@ export class WorkloadTokenUse {
   expiresAt: Date;
 }
 
-/** The identity of a run: the verified claims of its token, and the evidence. The ID is that of the session. */
+/** The identity of a run: the verified claims of the run's token, and the evidence for the claims. The ID is also the ID of the session. */
 @Entity('workload_identity')
 @Sealed<WorkloadIdentity>({
   // The HSM encrypts the token and binds it to its row.

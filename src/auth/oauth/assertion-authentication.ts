@@ -43,7 +43,7 @@ export class AssertionAuthentication {
     }
     throw new OAuthError(
       'invalid_client',
-      'The client assertion has already been used. Create a new one for each request.',
+      'The client assertion has already been used. Create a new assertion for each request.',
     );
   }
 }

@@ -12,7 +12,7 @@ import { OAuthClient } from '../model/oauth.entity.js';
 
 /**
  * CertificateAuthentication authenticates clients with a TLS certificate (RFC 8705 section 2). The TLS handshake with the proxy proves that the client has the
- * private key of the certificate. Everything else is checked here, on each request.
+ * certificate's private key. Everything else is checked here, on each request.
  */
 @Injectable()
 export class CertificateAuthentication {

@@ -7,12 +7,12 @@ import { isJti, MAX_JTI_LENGTH } from '../credentials/possession/used-proofs.rep
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
-/** Maximum lifetime of an assertion. Clients create an assertion for a single request. */
+/** Maximum lifetime of an assertion, in seconds. Clients create an assertion for a single request. */
 const MAX_LIFE_SECONDS = 3600;
 const MAX_LENGTH = 8 * 1024;
 /**
- * Accepted values of `typ`, in lower case: none, the general type, and the type defined in draft-ietf-oauth-rfc7523bis. A JWT with another type, such as a DPoP
- * proof or a logout token, is not a client assertion (RFC 8725 section 3.11).
+ * Accepted values of `typ`, in lower case: no type, the generic type, and the type defined in draft-ietf-oauth-rfc7523bis. A JWT with another type, such as a
+ * DPoP proof or a logout token, is not a client assertion (RFC 8725 section 3.11).
  */
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'];
 
@@ -39,8 +39,8 @@ export function subjectOf(assertion: string): string | undefined {
  * Verifies client authentication with a private key (`private_key_jwt`; RFC 7523 section 3, OpenID Connect Core section 9): the type, an asymmetric
  * algorithm, a key of the client, `iss` and `sub`, the audience, and the times.
  *
- * The audience must contain only this service, because a party in another audience could replay the assertion here. The issuer and the token endpoint are the
- * only accepted identifiers of the service.
+ * The audience must contain only this service, because any other recipient could replay the assertion to this service. The issuer and the token endpoint are
+ * the only accepted identifiers of the service.
  *
  * @returns the `jti` of the assertion, and the time until which the assertion would be accepted
  * @throws ClientAssertionRefused; also the errors of `keys`
@@ -90,7 +90,9 @@ function jtiOf({ jti }: JWTPayload): string {
 function endOf({ exp = 0, iat }: JWTPayload, now: Date): Date {
   const seconds = now.getTime() / 1000;
   if (iat !== undefined && (typeof iat !== 'number' || iat > seconds + SKEW_SECONDS))
-    throw new ClientAssertionRefused("The client assertion was issued in the future. Check the client's clock.");
+    throw new ClientAssertionRefused(
+      "The iat claim of the client assertion is in the future. Check the client's clock.",
+    );
   if (exp > seconds + MAX_LIFE_SECONDS + SKEW_SECONDS)
     throw new ClientAssertionRefused('The lifetime of the client assertion exceeds the maximum of one hour.');
   return new Date((exp + 2 * SKEW_SECONDS) * 1000);

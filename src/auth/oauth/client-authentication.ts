@@ -18,7 +18,7 @@ interface Shown {
 
 /**
  * ClientAuthentication authenticates clients with a secret in HTTP Basic or in the body (RFC 6749 section 2.3.1), a JWT (RFC 7523 section 2.2), or a TLS
- * certificate (RFC 8705 section 2). Rejects requests with two methods, and methods other than the registered method.
+ * certificate (RFC 8705 section 2). ClientAuthentication rejects requests that use two methods, or a method other than the client's registered method.
  */
 @Injectable()
 export class ClientAuthentication {
@@ -102,7 +102,7 @@ function basicOf(authorization: string): Shown {
   return { id: decoded(id), secret: decoded(secret) };
 }
 
-/** Reverses the form encoding of both parts (RFC 6749 section 2.3.1). */
+/** Decodes a form-encoded client ID or secret (RFC 6749 section 2.3.1). */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

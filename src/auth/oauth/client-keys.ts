@@ -24,14 +24,14 @@ export interface RegisteredKeys {
   readonly jwksUri: string | null;
 }
 
-/** The keys of a client, and the time at which its keys were last replaced or removed, from the same version of the row. */
+/** The keys of a client, and the time at which the client's keys were last replaced or removed, from the same version of the row. */
 export interface CurrentKeys extends Pick<OAuthClient, 'proofSince'> {
   readonly keys: readonly PublicJwk[];
 }
 
 /**
- * ClientKeys manages the public keys of OAuth clients. Keys published at a URL are refetched if they are old or no key matches. Each change is audited. If a key
- * is no longer published, the client's tokens are revoked, because they may have been obtained with that key.
+ * ClientKeys manages the public keys of OAuth clients. Keys published at a URL are refetched if the keys are old or no key matches. Each change is audited. If
+ * a key is no longer published, the client's tokens are revoked, because the tokens may have been obtained with that key.
  */
 @Injectable()
 export class ClientKeys {
@@ -59,7 +59,7 @@ export class ClientKeys {
   /**
    * Returns the current keys of the client with this ID.
    *
-   * @param fresh true if no known key matches: the keys are refetched, unless they were just fetched
+   * @param fresh true if no known key matches: the keys are refetched, unless the keys were just fetched
    * @throws Problem `oauth-client.keys-away` if no trusted keys are available
    */
   async of(id: string, origin: Origin, fresh: boolean): Promise<CurrentKeys> {
@@ -69,7 +69,7 @@ export class ClientKeys {
     if (jwksUri === null) return { keys: before ?? [], proofSince };
     const keys = await this.renewals.of(client, fresh, () => this.readAndKeep(id, jwksUri, origin));
     if (keys !== undefined && keys === before) return { keys, proofSince };
-    // The keys were fetched, which may have changed proofSince.
+    // Fetching the keys may have changed proofSince.
     const renewed = keys === undefined ? null : await findTrusted(this.db.manager, OAuthClient, { id });
     if (renewed !== null) return { keys: renewed.keys ?? [], proofSince: renewed.proofSince };
     const detail = `No usable keys are available from the JWKS URL of the client "${client.name}". Retry after ${PAUSE_SECONDS} seconds.`;

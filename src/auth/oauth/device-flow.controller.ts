@@ -32,7 +32,7 @@ export class DeviceFlowController {
 
   /**
    * Approve a device
-   * @remarks Allows the device to act on your behalf. Operations that require a step-up require it on the device as well (`POST /api/auth/step-up`).
+   * @remarks Allows the device to act on your behalf. Operations that require a step-up also require a step-up on the device (`POST /api/auth/step-up`).
    */
   @Post('api/auth/device/:userCode/approve')
   @HttpCode(204)

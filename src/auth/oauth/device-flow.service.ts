@@ -19,7 +19,7 @@ import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 
-/** Characters of user codes: consonants without look-alikes, which form no words (RFC 8628 section 6.1). */
+/** Characters of user codes: consonants without look-alikes, which cannot form words (RFC 8628 section 6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 export const DEVICE_SECONDS = 300;
 export const POLL_SECONDS = 5;
@@ -30,7 +30,7 @@ export interface RedeemedDeviceCode {
   /** Time at which the approving person last authenticated. */
   readonly authenticatedAt: Date;
   readonly external: NewSession['external'] | null;
-  /** Time at which the identity provider ends the session of the approving person; null if not reported. */
+  /** Time at which the identity provider ends the approving person's session; null if the provider did not report the time. */
   readonly providerEnd: Date | null;
 }
 
@@ -100,7 +100,7 @@ export class DeviceFlowService {
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
     });
-    // The count is not reset in `find`, because a caller could then reset it with lookups of a known code.
+    // The count is not reset in `find`, because a caller could then reset the count by looking up a known code.
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 
@@ -173,7 +173,7 @@ export class DeviceFlowService {
 
 /**
  * holdGrounds acquires locks until the approval is committed. Transactions that end all sessions of the person or of the provider wait for these locks, and
- * therefore also deny the code. Signing out needs no lock, because it does not invalidate codes.
+ * therefore also deny the code. Signing out does not require a lock, because signing out does not invalidate codes.
  */
 async function holdGrounds(tx: EntityManager, session: Session | null): Promise<void> {
   const { userId, providerId } = session ?? {};
@@ -182,8 +182,8 @@ async function holdGrounds(tx: EntityManager, session: Session | null): Promise<
 }
 
 /**
- * assertStillApproved rejects a code if the session in which it was approved has ended, except by signing out. A transaction that ends a session denies the
- * codes approved in the session, but not a code whose approval is committed later.
+ * assertStillApproved rejects a code if the session in which the code was approved has ended, unless the person signed out. A transaction that ends a session
+ * denies the codes approved in the session, but not a code whose approval is committed later.
  */
 async function assertStillApproved(tx: EntityManager, { sessionId: id }: DeviceAuthorization): Promise<void> {
   if (id === null) return;

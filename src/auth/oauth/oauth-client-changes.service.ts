@@ -12,15 +12,18 @@ import { differencesOf, faultOfPermissions, versionOf } from '../model/credentia
 import { OAuthClient } from '../model/oauth.entity.js';
 import { assertHeld, assertUsableByPrograms, assertUsableKeys, OAuthClientsService } from './oauth-clients.service.js';
 
-/** OAuthClientChange is a change of an OAuth client. Omitted members do not change. */
+/** OAuthClientChange is a change to an OAuth client. Omitted members remain unchanged. */
 export interface OAuthClientChange {
   readonly name?: string;
   readonly permissions?: Scope[];
-  /** Null: the client's tokens can use every signing key. */
+  /** Names and patterns of the signing keys that the client's tokens can use; null allows every signing key. */
   readonly signingKeys?: string[] | null;
 }
 
-/** OAuthClientChangesService changes OAuth clients. Within five seconds, a change applies in every process, including to issued tokens. */
+/**
+ * OAuthClientChangesService changes OAuth clients. A change takes effect in every process within five seconds, including for tokens that were issued before the
+ * change.
+ */
 @Injectable()
 export class OAuthClientChangesService {
   constructor(
@@ -30,9 +33,9 @@ export class OAuthClientChangesService {
   ) {}
 
   /**
-   * Changes a client. To lift one of the client's limits, the caller needs the client's permissions, as for a new client.
+   * Changes a client. To remove a restriction from the client, the caller must have all of the client's permissions, as when creating a client.
    *
-   * @param version of the client as read by the caller
+   * @param version version of the client that the caller read
    * @throws Problem `request.stale`, `oauth-client.over`, `oauth-client.more-permissions`, `oauth-client.beyond-caller`
    */
   change(caller: Caller, id: string, version: number, change: OAuthClientChange): Promise<OAuthClient> {

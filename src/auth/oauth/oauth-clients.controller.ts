@@ -47,7 +47,7 @@ export class OAuthClientsController {
 
   /**
    * Create an OAuth client
-   * @remarks Creates an OAuth client and returns its secret, which cannot be retrieved again. Clients with keys or certificates have no secret.
+   * @remarks Creates an OAuth client and returns the client secret, which cannot be retrieved again. Clients with keys or certificates have no secret.
    */
   @Post()
   @Needs('settings:write')

@@ -87,14 +87,15 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
   permissions: Scope[];
   /**
    * Names of the signing keys that the client's tokens can use. `*` matches any characters. If omitted, the tokens can use every signing key that you can use,
-   * also keys created later.
+   * including keys created later.
    */
   @Optional(KeyPatternList({ min: 1, example: ['release-*'] })) signingKeys?: string[];
   /** A public client, such as a command-line tool, has no secret, keys or certificates, and acts only for users (device flow). */
   @Optional(OneOf(TYPES, { default: 'confidential' })) type?: OAuthClientType;
   /**
-   * Authentication method. The default depends on the other members: certificates, keys (`private_key_jwt`), a secret, or `none` for a public client. Required
-   * if `jwks` contains certificates (`self_signed_tls_client_auth`).
+   * Authentication method. The default depends on the other members: `tls_client_auth` with trust anchors, `self_signed_tls_client_auth` with `certificates`,
+   * `private_key_jwt` with keys, `none` for a public client, and `client_secret_basic` otherwise. Required if `jwks` contains certificates
+   * (`self_signed_tls_client_auth`).
    */
   @Optional(OneOf(AUTH_METHODS, { example: 'tls_client_auth' })) token_endpoint_auth_method?: AuthMethod;
   /**
@@ -103,11 +104,11 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
   /** URL at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
-  /** Whether tokens are issued only with a DPoP proof and are bound to its key (RFC 9449 section 5.2). */
+  /** Whether tokens are issued only with a DPoP proof and are bound to the proof's key (RFC 9449 section 5.2). */
   @Optional(Flag()) dpop_bound_access_tokens?: boolean = false;
   /**
-   * Whether tokens are issued only to clients that present a certificate and are bound to it (RFC 8705 section 3.4). Defaults to true for clients that
-   * authenticate with a certificate.
+   * Whether tokens are issued only if the client presents a certificate, and are bound to that certificate (RFC 8705 section 3.4). Defaults to true for clients
+   * that authenticate with a certificate.
    */
   @Optional(Flag()) tls_client_certificate_bound_access_tokens?: boolean;
 
@@ -178,8 +179,8 @@ export class OAuthClientView extends ClientCertificatesView {
   /** Names of the signing keys that the client's tokens can use, in which `*` matches any characters; null allows every signing key. */
   @ApiProperty({ type: [String], nullable: true, example: ['release-*'] }) signingKeys: string[] | null;
   /**
-   * Permissions of a client created by an earlier version that have no effect in tokens that the client requests for itself, because only people can use
-   * them.
+   * Permissions that have no effect in tokens that the client requests for itself, because only people can use these permissions. Only clients created by an
+   * earlier version can have such permissions.
    */
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: [] }) withoutEffect: Scope[];
   type: OAuthClientType;
@@ -194,7 +195,7 @@ export class OAuthClientView extends ClientCertificatesView {
   jwks_uri: string | null;
   /** Whether tokens are issued only with a DPoP proof. */
   dpop_bound_access_tokens: boolean;
-  /** Whether tokens are issued only to clients that present a certificate. */
+  /** Whether tokens are issued only if the client presents a certificate. */
   tls_client_certificate_bound_access_tokens: boolean;
   /** Incremented on every change of the name, the permissions or the signing keys. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
@@ -220,7 +221,7 @@ export class OAuthClientView extends ClientCertificatesView {
 
 export class NewOAuthClientView extends OAuthClientView {
   /**
-   * The client secret. It cannot be retrieved again, so store it now. Absent for public clients, and for clients with keys or certificates.
+   * The client secret, which cannot be retrieved again. Absent for public clients, and for clients with keys or certificates.
    * @example sw_client_0a1b
    */
   client_secret?: string;

@@ -46,7 +46,7 @@ export interface ActiveClient extends Pick<
   OAuthClient,
   'id' | 'name' | 'secretHash' | 'authMethod' | 'proofSince' | 'dpopBound' | 'certificateBound'
 > {
-  /** The client's permissions, limited to the rights of the users behind it. */
+  /** The client's permissions, limited to the rights of the users behind the client. */
   readonly permissions: readonly Scope[];
   /** Seconds until the presented certificate expires; absent if the client used another method. */
   readonly secondsLeft?: number;
@@ -186,7 +186,7 @@ export class OAuthClientsService {
     });
   }
 
-  /** Replaces the credential of a client. The lock waits until every token request with the old credential has been committed. */
+  /** Replaces the credential of a client. Acquiring the lock waits until every token request with the old credential has been committed. */
   private async change(
     tx: EntityManager,
     caller: Caller,
@@ -203,7 +203,7 @@ export class OAuthClientsService {
     if (changed !== 1) throw missing('oauth-client');
   }
 
-  /** Revokes a client. Its tokens are rejected everywhere within five seconds; the call is idempotent. */
+  /** Revokes a client. Every process rejects the client's tokens within five seconds. The call is idempotent. */
   async revoke(caller: Caller, id: string): Promise<void> {
     const { name, permissions } = await this.get(id);
     await this.db.transaction(async (tx) => {
@@ -220,7 +220,10 @@ export class OAuthClientsService {
     });
   }
 
-  /** Returns the client with a client_id, which may be any string; null if there is no such client, if it was revoked, or if a person behind it is disabled. */
+  /**
+   * Returns the client with a client_id, which may be any string; null if the client does not exist or was revoked, or if a person behind the client is
+   * disabled.
+   */
   async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
     const [row]: ClientRow[] = await this.db.query(
@@ -280,14 +283,14 @@ function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
   return keys === undefined ? undefined : proofByKeys(keys);
 }
 
-/** Verifies that the caller has the scopes of a client and can use its signing keys, because the caller learns or chooses the client's credential. */
+/** Verifies that the caller has the client's scopes and can use the client's signing keys, because the caller learns or chooses the client's credential. */
 function assertGrantable(caller: Caller, { permissions, signingKeys }: OAuthClient): void {
   assertHeld(caller, permissions);
   assertUsableKeys(caller, signingKeys);
 }
 
 /**
- * Rejects scopes that only people can use. A public client can have these scopes, because it acts only for people.
+ * Rejects scopes that only people can use. A public client can have these scopes, because a public client acts only for people.
  *
  * @throws Problem 422 `oauth-client.person-needed`
  */
@@ -302,13 +305,13 @@ export function assertUsableByPrograms(permissions: readonly Scope[]): void {
   throw new Problem('refused', 'oauth-client.person-needed', detail, { errors });
 }
 
-/** Verifies that the caller can use the signing keys to grant. */
+/** Verifies that the caller can use the signing keys that are granted. */
 export function assertUsableKeys(caller: Caller, keys: KeyPatterns): void {
   const fault = faultOfGrant(caller, keys);
   if (fault !== undefined) throw new Problem('forbidden', 'oauth-client.beyond-caller', fault);
 }
 
-/** Verifies that the caller has the scopes to grant. */
+/** Verifies that the caller has the scopes that are granted. */
 export function assertHeld(caller: Pick<Caller, 'scopes'>, permissions: readonly Scope[]): void {
   const beyond = scopesBeyond(caller.scopes, permissions);
   if (beyond.length === 0) return;

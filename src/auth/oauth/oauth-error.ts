@@ -39,7 +39,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Returns the same error for an unknown or revoked client, a wrong secret and a method other than the client's. */
+/** Returns the same error for an unknown or revoked client, a wrong secret, and a method other than the client's registered method. */
 export function unknownClient(): OAuthError {
   return new OAuthError('invalid_client', 'Client authentication failed. Check the client ID and the credential.');
 }
@@ -78,7 +78,7 @@ export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
 
 /** Characters that are not allowed in an error_description (RFC 6749 section 5.2). */
 const UNPRINTABLE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
-/** HTTP statuses of malformed requests, which RFC 6749 section 5.2 answers with 400. */
+/** HTTP statuses of malformed requests, for which RFC 6749 section 5.2 prescribes the status 400. */
 const MALFORMED = new Set([400, 415, 422]);
 
 /** oauthAnswer returns the OAuth error for a refusal that never reaches a handler, such as an unreadable body. */

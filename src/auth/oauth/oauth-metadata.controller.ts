@@ -8,7 +8,7 @@ import { OAuthMetadataView } from './oauth.dto.js';
 import { GRANT_TYPES } from './token-endpoint.service.js';
 
 const METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
-/** Authentication methods of RFC 8705 section 2, which are offered only if a proxy passes client certificates to the service. */
+/** Authentication methods of RFC 8705 section 2, which are advertised only if a proxy passes client certificates to the service. */
 const CERTIFICATE_METHODS = ['tls_client_auth', 'self_signed_tls_client_auth'];
 
 @ApiTags('Authentication')

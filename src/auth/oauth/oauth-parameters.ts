@@ -6,7 +6,7 @@ export const FORM = 'application/x-www-form-urlencoded';
 
 /**
  * Parameters of an /oauth request, sent as a form or as a JSON object of strings. Each parameter may occur at most once, and empty parameters count as omitted
- * (RFC 6749 section 3.2). White space around a value is removed, because tokens and secrets come from files that end in a line break.
+ * (RFC 6749 section 3.2). White space around a value is removed, because tokens and secrets are often read from files that end with a line break.
  */
 export class OAuthParameters {
   private constructor(private readonly values: ReadonlyMap<string, string>) {}

@@ -66,7 +66,7 @@ export class OAuthController {
 
   /**
    * Revoke a token
-   * @remarks Revokes a token and ends its session (RFC 7009). Returns 200 for unknown tokens as well.
+   * @remarks Revokes a token and ends its session (RFC 7009). Unknown tokens also result in status 200.
    */
   @OAuthPost('oauth/revoke', TokenParameter)
   async revokeToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<void> {

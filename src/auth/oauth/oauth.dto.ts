@@ -6,7 +6,7 @@ import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 /** Documents the parameters, which OAuthParameters parses. */
 export class TokenRequest {
   @ApiProperty({ enum: GRANT_TYPES, example: 'client_credentials' }) grant_type: string;
-  /** Client ID. Omit it if you send it with HTTP Basic. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Client ID. Omit the client ID if you use HTTP Basic. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;
@@ -30,7 +30,7 @@ export class TokenRequest {
   requested_token_type?: string;
   /** The identity token of a workload, for the JWT bearer grant (RFC 7523). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   assertion?: string;
-  /** Name or ID of the workload trust, if the token matches several. @example 'app releases' */
+  /** Name or ID of the workload trust; required if the token matches several trusts. @example 'app releases' */
   trust?: string;
 }
 
@@ -59,7 +59,7 @@ export class DeviceRequest {
   scope?: string;
 }
 
-/** RFC 8628 section 3.2. */
+/** Device authorization response (RFC 8628 section 3.2). */
 export class DeviceCodesView {
   /** @example sw_device_0a1b */
   device_code: string;
@@ -75,7 +75,7 @@ export class DeviceCodesView {
   interval: number;
 }
 
-/** RFC 6749 section 5.2. */
+/** Error response (RFC 6749 section 5.2). */
 export class OAuthErrorView {
   /** @example invalid_grant */
   error: string;
@@ -83,7 +83,7 @@ export class OAuthErrorView {
   error_description: string;
 }
 
-/** RFC 7662 section 2.2. */
+/** Introspection response (RFC 7662 section 2.2). */
 export class IntrospectionView {
   active: boolean;
   /** @example 'sign:digest sign:read' */
@@ -110,7 +110,7 @@ export class ConfirmationView {
   'x5t#S256'?: string;
 }
 
-/** RFC 8414. */
+/** Authorization server metadata (RFC 8414). */
 export class OAuthMetadataView {
   /** @example https://sign.example.com */
   issuer: string;
@@ -123,7 +123,7 @@ export class OAuthMetadataView {
   /** @example https://sign.example.com/oauth/device_authorization */
   device_authorization_endpoint: string;
   @ApiProperty({ example: ['client_credentials', 'refresh_token'] }) grant_types_supported: string[];
-  /** Empty, because there is no authorization endpoint. */
+  /** Always empty, because the service has no authorization endpoint. */
   @ApiProperty({ type: [String], example: [] }) response_types_supported: string[];
   @ApiProperty({ example: ['sign:digest', 'sign:read'] }) scopes_supported: string[];
   @ApiProperty({ example: ['client_secret_basic'] }) token_endpoint_auth_methods_supported: string[];
@@ -135,7 +135,7 @@ export class OAuthMetadataView {
   @ApiProperty({ example: ['ES256', 'RS256'] }) introspection_endpoint_auth_signing_alg_values_supported: string[];
   /** Signature algorithms for DPoP proofs (RFC 9449 section 5.1). */
   @ApiProperty({ example: ['ES256', 'RS256'] }) dpop_signing_alg_values_supported: string[];
-  /** Whether a proxy passes client certificates (RFC 8705 section 3.3). */
+  /** Whether access tokens can be bound to client certificates, which a proxy passes to the service (RFC 8705 section 3.3). */
   tls_client_certificate_bound_access_tokens: boolean;
 }
 
@@ -152,7 +152,7 @@ export class DevicePageQuery {
 export class WaitingDeviceView {
   /** @example sealwrightctl */
   client: string;
-  /** Scopes that the device will get: the requested scopes that you have. */
+  /** Scopes that the device gets if you approve the request: the requested scopes that you have. */
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) scopes: Scope[];
   expiresAt: Date;
 }

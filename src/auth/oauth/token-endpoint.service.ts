@@ -159,7 +159,7 @@ export class TokenEndpointService {
     const approved = await this.devices.approved(client, code);
     const boundTo = approved === null ? undefined : await bound(async () => bindingFor(client, await keys()));
     return this.db.transaction(async (tx) => {
-      // Locks are acquired in the same order as in code that ends sessions: first the session's grounds, then the code.
+      // Locks are acquired in the same order as in code that ends sessions: first the session's grounds, then the device code.
       if (approved !== null) await assertStillGranted(tx, { ...approved, client });
       const { userId, scopes, authenticatedAt, external, providerEnd } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)
@@ -218,6 +218,6 @@ function assertTokenTypes(parameters: OAuthParameters): void {
 function assertNarrower(scope: string | undefined, granted: readonly string[] | null): void {
   if (scope === undefined || granted === null) return;
   if (scope.split(' ').some((word) => !granted.includes(word))) {
-    throw new OAuthError('invalid_scope', 'A refresh request cannot add scopes to those that were granted.');
+    throw new OAuthError('invalid_scope', 'A refresh request cannot request scopes beyond the granted scopes.');
   }
 }

@@ -29,14 +29,14 @@ const GIVER = `
   UNION ALL SELECT 'client', to_jsonb(c), ${ownerColumns('c')} FROM oauth_client c WHERE c.id = ${GIVER_ID} AND c.revoked_at IS NULL`;
 
 /**
- * CredentialRights returns the current rights behind schedules, rotation policies and invitations, which take effect without their author. Each ID identifies a
- * person, an API key or an OAuth client. The rights of a key or client are limited to the rights of the people behind it.
+ * CredentialRights returns the current rights behind schedules, rotation policies and invitations, which take effect without a session of their author. Each ID
+ * identifies a person, an API key or an OAuth client. The rights of a key or client are limited to the rights of the people behind it.
  */
 @Injectable()
 export class CredentialRights {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns the current rights of a person, key or client; undefined if it is disabled, revoked or unknown. */
+  /** Returns the current rights of a person, key or client; undefined if the person, key or client is disabled, revoked or unknown. */
   async of(id: string, tx: EntityManager = this.db.manager): Promise<ReadonlySet<Scope> | undefined> {
     return rightsOf(tx, id);
   }
@@ -51,7 +51,7 @@ export class CredentialRights {
     return allHoldNow(tx, ids, scopes);
   }
 
-  /** Like `holds`, and locks the roles of the people behind the ID until the transaction ends. */
+  /** Like `holds`, but also locks the roles of the people behind the ID until the transaction ends. */
   async holdsUntilCommit(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
     const [row]: GiverRow[] = await tx.query(GIVER, [id]);
     const giver = row && giverIn(tx, row);
@@ -77,18 +77,21 @@ export async function allHoldNow(
   return ids.length > 0;
 }
 
-/** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. Returns false if it is disabled, revoked or unknown. */
+/**
+ * holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. Returns false if the person, key or client is disabled, revoked or
+ * unknown.
+ */
 export async function holdsNow(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
   const held = await rightsOf(tx, id);
   return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
 }
 
-/** Returns the current rights of a person, an API key or an OAuth client. Returns undefined if it is disabled, revoked or unknown. */
+/** Returns the current rights of a person, an API key or an OAuth client. Returns undefined if the person, key or client is disabled, revoked or unknown. */
 export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined> {
   return (await limitedRightsOf(tx, id))?.scopes;
 }
 
-/** limitedRightsOf is like rightsOf, and also returns the signing keys that the person, API key or OAuth client can use. */
+/** limitedRightsOf is like rightsOf, but also returns the signing keys that the person, API key or OAuth client can use. */
 export async function limitedRightsOf(
   tx: EntityManager,
   id: string,
@@ -103,7 +106,7 @@ export async function limitedRightsOf(
   return scopes && { scopes, keys: isPerson ? undefined : giver.signingKeys };
 }
 
-/** canUseKeys reports whether an API key or an OAuth client can use these signing keys. Returns false if it is revoked or unknown. */
+/** canUseKeys reports whether an API key or an OAuth client can use these signing keys. Returns false if the key or client is revoked or unknown. */
 export async function canUseKeys(tx: EntityManager, id: string, names: readonly string[]): Promise<boolean> {
   const [row]: GiverRow[] = await tx.query(GIVER, [id]);
   const giver = row && giverIn(tx, row);
@@ -111,7 +114,7 @@ export async function canUseKeys(tx: EntityManager, id: string, names: readonly 
   return !('permissions' in giver) || names.every((name) => includesKey(giver.signingKeys, name));
 }
 
-/** Returns the person, key or client in a row; null if the row does not match its seal, or was revoked. */
+/** Returns the person, key or client in a row; null if the row does not match its seal, or if the key or client was revoked. */
 function giverIn(tx: EntityManager, { kind, giver: row }: GiverRow): Giver | null {
   const seals = sealsOf(tx);
   const giver =

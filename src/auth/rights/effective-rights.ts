@@ -15,8 +15,8 @@ export interface PersonNow {
 /** The facts that determine the rights of a credential at one moment. */
 export interface CredentialStanding {
   /**
-   * The people behind the credential: its owner, and everyone to whom its current secret was shown. Null for an ID that does not identify a person: an API key,
-   * `system`, or a deleted row.
+   * The people behind the credential: its owner, and everyone to whom its current secret was shown. An item is null if its ID does not identify a person, but
+   * an API key, `system` or a deleted row.
    */
   readonly people: readonly (PersonNow | null)[];
   /** Scopes granted to the credential, and to the credentials through which it was obtained; null means all rights of the people. */
@@ -24,7 +24,7 @@ export interface CredentialStanding {
 }
 
 /**
- * Returns the current rights of a credential: the single rule for sessions, API keys, OAuth clients, sensors, invitations, schedules and rotation
+ * Returns the current rights of a credential. The same rule applies to sessions, API keys, OAuth clients, sensors, invitations, schedules and rotation
  * policies.
  *
  * The rights never exceed those of any person behind the credential, nor any limit. Returns undefined if the credential is void, because a person is disabled
@@ -161,7 +161,7 @@ function common(one: ReadonlySet<Scope>, other: ReadonlySet<Scope>): ReadonlySet
 }
 
 /**
- * hasKeyOfRun reports whether the key that signed the token of a run is still among the uploaded keys. Returns true for an issuer whose keys are
+ * hasKeyOfRun reports whether the key that signed a run's token is still among the issuer's uploaded keys. Returns true for an issuer whose keys are
  * discovered.
  */
 export function hasKeyOfRun(

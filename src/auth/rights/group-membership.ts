@@ -8,7 +8,7 @@ const VOTING_ROLES = ROLE_NAMES.filter((role) => mayDo(scopesOf([role]), VOTE_SC
 
 /**
  * Returns SQL that is true if a user is a member of a group: by name, or because an enabled identity provider listed the user in a group at the last sign-in.
- * Disabled users, and users whose roles do not include the scope to vote, are not members of any group.
+ * Disabled users, and users whose roles do not include the scope for voting, are not members of any group.
  *
  * @param group, person SQL expressions of type uuid
  * @param unless SQL condition over `m`, the row of approver_group_member; memberships that meet the condition do not count

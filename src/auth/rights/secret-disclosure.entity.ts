@@ -7,7 +7,7 @@ export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client' | 'wor
 
 /**
  * SecretDisclosure records that the secret of a credential was shown to a caller. Rows are never deleted, because a caller who has seen a secret may still know
- * it.
+ * the secret.
  */
 @Entity('secret_disclosure')
 @Index('secret_disclosure_credential', ['credentialKind', 'credentialId'])

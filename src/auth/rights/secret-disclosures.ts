@@ -39,8 +39,8 @@ const DISCLOSED: Readonly<Record<string, SealedClass<DisclosedRow>>> = {
 };
 
 /**
- * recordDisclosure records that the caller's response contains the secret of a credential, in the transaction that creates it. The sealed row of the credential
- * lists everyone to whom its secret was ever shown, so the list remains complete if rows of secret_disclosure are deleted.
+ * recordDisclosure records that the caller's response contains the secret of a credential, in the transaction that creates the secret. The sealed row of the
+ * credential lists everyone to whom its secret was ever shown, so the list remains complete if rows of secret_disclosure are deleted.
  */
 export async function recordDisclosure(
   tx: EntityManager,

@@ -76,8 +76,8 @@ export function mismatchOf({ conditions, pullRequests }: Omit<Rules, 'name'>, cl
 }
 
 /**
- * isForPullRequest reports whether a run is, or may be, for a pull or merge request, which may come from a fork. The claims of GitHub Actions and
- * GitLab CI are recognized.
+ * isForPullRequest reports whether a run is for, or may be for, a pull or merge request, which may come from a fork. The claims of GitHub Actions and GitLab CI
+ * are recognized.
  */
 export function isForPullRequest(claims: Claims, conditions: readonly ClaimCondition[] = []): boolean {
   const byEvent = Object.entries(PULL_REQUEST_EVENTS).some(([claim, pattern]) =>

@@ -11,7 +11,7 @@ export const WORKLOAD_SCOPES = [
   'ssh-ca:login',
 ] as const satisfies Scope[];
 
-/** SharedIssuer is an issuer that issues tokens for many organizations. A trust in such an issuer must name an organization or a subject. */
+/** SharedIssuer is an issuer that issues tokens for many organizations. A trust for a shared issuer must name an organization or a subject. */
 interface SharedIssuer {
   /** The exact `iss` claim. */
   readonly issuer: string;
@@ -94,7 +94,7 @@ export function assertTenant(issuer: string, conditions: readonly ClaimCondition
   throw new Problem('refused', 'workload-trust.tenant', `/conditions: ${detail}.`, { errors });
 }
 
-/** Returns warnings about a trust with any issuer, because an issuer that is not in SHARED_ISSUERS may also serve several organizations. */
+/** Returns warnings about a trust, regardless of its issuer, because an issuer that is not in SHARED_ISSUERS may also serve several organizations. */
 export function trustWarningsOf(conditions: readonly ClaimCondition[]): TrustWarning[] {
   const named = conditions.some((one) => TENANT_CLAIM.test(plainName(one.claim)) && isLiteral(one));
   return named ? [] : ['tenant-not-named'];
@@ -104,7 +104,7 @@ export function trustWarningsOf(conditions: readonly ClaimCondition[]): TrustWar
 const plainName = (claim: string): string => claim.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
 
 /**
- * Reports whether each value of a condition is literal in the segments that name the organization, because anyone can register a name with the same beginning
+ * Reports whether each value of a condition is literal in the segments that name the organization, because anyone can register a name with the same prefix
  * (`octo-*`). In subjects, these are the first `subjectSegments` segments; in other claims, the first segment. In subjects, GitHub appends an ID to names
  * (`octo-org@123456`), and no name contains `@`, so a wildcard may follow the `@`.
  */

@@ -36,7 +36,7 @@ import {
 /** A token of an issuer, as presented by a workload. */
 interface WorkloadOrder {
   readonly token: string;
-  /** Name or ID of the trust, if the token matches several. */
+  /** Name or ID of the trust; required if the token matches several trusts. */
   readonly trust: string | undefined;
   /** The requested scopes, separated by spaces; if undefined, all scopes that the trust grants. */
   readonly scope: string | undefined;
@@ -44,7 +44,7 @@ interface WorkloadOrder {
   readonly keys: () => Promise<TokenBinding>;
 }
 
-/** WorkloadTokens verifies the identity tokens of workloads with the keys of the issuers, and encrypts the tokens for storage. */
+/** WorkloadTokens verifies the identity tokens of workloads with the issuers' keys, and encrypts the tokens for storage. */
 @Injectable()
 export class WorkloadTokens {
   constructor(
@@ -126,7 +126,7 @@ export class WorkloadExchangeService {
 }
 
 interface Accepted {
-  /** ID of the identity and of its session. */
+  /** ID of the identity, which is also the ID of the session. */
   readonly id: string;
   /** The sealed token. */
   readonly sealed: Buffer;
@@ -138,7 +138,10 @@ interface Accepted {
   readonly boundTo: TokenBinding;
 }
 
-/** Rejects a token that the issuer issued before it was disabled, because disabling an issuer ends its runs. Issue times have a resolution of one second. */
+/**
+ * Rejects a token that was issued before its issuer was disabled, because disabling an issuer ends the issuer's runs. Issue times have a resolution of one
+ * second.
+ */
 function assertIssuedSince({ disabledAt }: WorkloadIssuer, { issuedAt }: VerifiedWorkloadToken): void {
   if (disabledAt === null || Math.floor(disabledAt.getTime() / 1000) * 1000 <= issuedAt.getTime()) return;
   throw new WorkloadTokenRefused(
@@ -151,7 +154,7 @@ function scopesFor(trust: UsableTrust, wanted: string | undefined): Scope[] {
   const held = rightsNow(trust);
   if (held === undefined || held.size === 0)
     throw new WorkloadTokenRefused(
-      'The trust grants nothing, because the user who last changed it has lost all of its permissions.',
+      'The trust grants nothing, because the user who last changed the trust has lost all permissions that it grants.',
     );
   if (wanted === undefined) return [...held];
   const words = [...new Set(wanted.split(' ').filter((word) => word !== ''))];

@@ -22,7 +22,7 @@ import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 export interface WorkloadIssuerChange {
   readonly name: string;
   readonly enabled: boolean;
-  /** A JWK Set, for issuers that cannot be reached; if undefined, keys are discovered or unchanged. */
+  /** A JWK Set, for issuers that cannot be reached; if undefined, the keys are discovered or remain unchanged. */
   readonly jwks: object | undefined;
 }
 
@@ -70,7 +70,7 @@ export class WorkloadIssuersService {
     return writeUnique(this.db, work, () => new Problem('conflict', 'workload-issuer.taken', detail));
   }
 
-  /** Replaces the changeable settings and, for an issuer with uploaded keys, the keys. */
+  /** Replaces the mutable settings and, for an issuer with uploaded keys, the keys. */
   async change(caller: Caller, id: string, revision: number, order: WorkloadIssuerChange): Promise<WorkloadIssuer> {
     const { name, enabled, jwks } = order;
     const keys = jwks === undefined ? undefined : uploaded(jwks);

@@ -7,7 +7,7 @@ import { ASYMMETRIC_ALGORITHMS } from '../credentials/key-sets/token-signature.j
 
 /** Accepted clock skew, in seconds. */
 export const SKEW_SECONDS = 30;
-/** Maximum age of a token. A longer-lived token was not issued for a single run. */
+/** Maximum age of a token, in seconds. A longer-lived token was not issued for a single run. */
 const MAX_TOKEN_SECONDS = 24 * 3600;
 const MAX_TOKEN_LENGTH = 12 * 1024;
 /** The end of the year 9999, in seconds since 1970: later times cannot be stored. */
@@ -17,8 +17,8 @@ const MAX_DEPTH = 8;
 const MAX_QUOTED_LENGTH = 100;
 
 /**
- * WorkloadTokenRefused is thrown for a token that is not accepted. The message states the reason, in printable ASCII without quotes; the code is defined in RFC
- * 6749 section 5.2.
+ * WorkloadTokenRefused is thrown for a token that is not accepted. The message contains the reason, in printable ASCII without quotes; the code is defined in
+ * RFC 6749 section 5.2.
  */
 export class WorkloadTokenRefused extends Error {
   constructor(
@@ -47,7 +47,7 @@ export interface VerifiedWorkloadToken {
 /** Fetches the keys of the issuer; `fresh` is true if no known key matches. */
 type IssuerKeyReader = (fresh: boolean) => Promise<readonly PublicJwk[]>;
 
-/** Returns the issuer that a token states, without verifying it. */
+/** Returns the `iss` claim of a token, without verifying the token. */
 export function unverifiedIssuerOf(token: string): string {
   const decoded = token.length > MAX_TOKEN_LENGTH ? undefined : decodeJws(token);
   const issuer = decoded?.payload['iss'];
@@ -58,8 +58,8 @@ export function unverifiedIssuerOf(token: string): string {
 }
 
 /**
- * Verifies the token of a workload (RFC 7519, RFC 8725): an asymmetric algorithm, a key of the issuer, the issuer, `exp`, `iat` and `nbf`, and that
- * it has a single audience.
+ * Verifies a workload's token (RFC 7519, RFC 8725): the algorithm, which must be asymmetric, the signature by one of the issuer's keys, the issuer, `exp`,
+ * `iat` and `nbf`, and the audience, which must be a single value.
  *
  * @throws WorkloadTokenRefused
  */
@@ -150,7 +150,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   };
 }
 
-/** Returns the audience of a token. Rejects a token with several audiences, because any other audience could replay the token here. */
+/** Returns the audience of a token. Rejects a token with several audiences, because any other recipient could replay the token to this service. */
 function audienceOf({ aud }: Claims): string {
   const all: unknown[] = Array.isArray(aud) ? aud : [aud];
   const [one] = all;
@@ -158,7 +158,7 @@ function audienceOf({ aud }: Claims): string {
   throw new WorkloadTokenRefused('The token must have exactly one audience.');
 }
 
-/** Rejects claims that are too many, too deep or cannot be stored. PostgreSQL does not accept NUL or unpaired surrogates. */
+/** Rejects claims that are too numerous, too deeply nested, or cannot be stored. PostgreSQL does not accept NUL or unpaired surrogates. */
 function assertStorable(claims: Claims): void {
   let count = 0;
   const visit = (value: unknown, depth: number): boolean => {

@@ -30,7 +30,7 @@ export type WorkloadTrustOrder = Pick<
   | 'certificateBound'
   | 'enabled'
 > & {
-  /** Defaults to the URL of this service. */
+  /** Audience of the tokens; defaults to the URL of this service. */
   readonly audience: string | undefined;
 };
 
@@ -104,7 +104,7 @@ export class WorkloadTrustsService {
     const fault = faultOfGrant(caller, order.keys);
     if (fault !== undefined) throw new Problem('forbidden', 'workload-trust.beyond-caller', fault);
     if (isId(order.name)) {
-      // Policies compare the fact "trust" with both the name and the ID of a trust.
+      // Policies match the fact "trust" against both the name and the ID of a trust.
       const errors = [{ pointer: '/name', detail: 'must not be formatted as a UUID' }];
       throw new Problem('malformed', 'request.invalid', '/name: must not be formatted as a UUID.', { errors });
     }

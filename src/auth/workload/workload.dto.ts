@@ -100,9 +100,9 @@ export class WorkloadTrustBody {
   @ListOf(Text(1, 64), { max: 200, unique: true }) keys: string[];
   /** Lifetime of the access tokens in seconds. @example 900 */
   @Optional(Int(60, MAX_LIFE_SECONDS)) lifeSeconds?: number = MAX_LIFE_SECONDS;
-  /** Whether access tokens are issued only with a DPoP proof and are bound to its key (RFC 9449). */
+  /** Whether access tokens are issued only with a DPoP proof and are bound to the proof's key (RFC 9449). */
   @Optional(Flag()) dpopBound?: boolean = false;
-  /** Whether tokens are issued only to clients that present a certificate and are bound to it (RFC 8705). */
+  /** Whether access tokens are issued only if the client presents a certificate, and are bound to that certificate (RFC 8705). */
   @Optional(Flag()) certificateBound?: boolean = false;
   @Optional(Flag()) enabled?: boolean = true;
 
@@ -139,7 +139,7 @@ export class WorkloadTrustView {
   enabled: boolean;
   /**
    * Warnings about the conditions. `tenant-not-named`: no condition names an organization or a subject. If the issuer serves several organizations, the runs of
-   * other organizations are accepted as well.
+   * other organizations are also accepted.
    */
   @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] }) warnings: TrustWarning[];
   /** ID of the last user who changed the trust. The tokens are limited to the rights of this user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */

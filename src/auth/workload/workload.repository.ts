@@ -74,8 +74,9 @@ interface RunOfTrust extends RunRows {
 }
 
 /**
- * rightsOfRun returns the rights that a run would have now, even if its token has expired. Returns undefined if its trust or issuer was deleted or disabled, if
- * a person behind it is disabled, or if the key that signed its token is no longer among the uploaded keys. Returns null if the ID does not belong to a run.
+ * rightsOfRun returns the rights that a run would have now, even if its token has expired. Returns undefined if the run's trust or issuer was deleted or
+ * disabled, if a person behind the run is disabled, or if the key that signed the run's token is no longer among the uploaded keys. Returns null if the ID does
+ * not belong to a run.
  *
  * @param trustId ID of the run's trust according to the audit log, if known, because the row of a run is not verified
  */
@@ -93,7 +94,7 @@ export async function rightsOfRun(
   );
   if (row === undefined) return null;
   const seals = sealsOf(tx);
-  // The seal of a run no longer applies after its session has ended, so it is not verified.
+  // The seal of a run no longer applies after its session has ended, so the seal is not verified.
   const run = seals.rowText(WorkloadIdentity).decoded(row.run);
   const trust = seals.opened(WorkloadTrust, row.trust);
   const issuer = seals.opened(WorkloadIssuer, row.issuer);
@@ -102,7 +103,7 @@ export async function rightsOfRun(
   return effectiveRights({ people: peopleOfRun(seals, trust, issuer, row), limits: [trust.scopes] });
 }
 
-/** Records the use of a token in the caller's transaction. Returns false if the token was used before. Only one of two concurrent uses succeeds. */
+/** Records the use of a token in the caller's transaction. Returns false if the token was used before. For concurrent uses, only one call returns true. */
 export async function recordTokenUse(
   tx: EntityManager,
   issuerId: string,

@@ -12,13 +12,13 @@ import { ApiKey } from '../../model/api-key.entity.js';
 import { differencesOf, faultOfPermissions, versionOf } from '../../model/credential-change.js';
 import { ApiKeysService, assertHeld, assertUsableByPrograms, assertUsableKeys } from './api-keys.service.js';
 
-/** ApiKeyChange is a change of an API key. Omitted members do not change. */
+/** ApiKeyChange is a change to an API key. Omitted members remain unchanged. */
 export interface ApiKeyChange {
   readonly name?: string;
   readonly permissions?: Scope[];
-  /** Null: the key can be used from anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used; null allows every address. */
   readonly addresses?: string[] | null;
-  /** Null: the key can use every signing key. */
+  /** Names and patterns of the signing keys that the key can use; null allows every signing key. */
   readonly keys?: string[] | null;
 }
 
@@ -32,9 +32,9 @@ export class ApiKeyChangesService {
   ) {}
 
   /**
-   * Changes a key. To lift one of the key's limits, the caller needs the key's permissions, as for a new key.
+   * Changes a key. To remove a restriction from the key, the caller must have all of the key's permissions, as when creating a key.
    *
-   * @param version of the key as read by the caller
+   * @param version version of the key that the caller read
    * @throws Problem `request.stale`, `api-key.over`, `api-key.more-permissions`, `api-key.beyond-caller`
    */
   async change(caller: Caller, id: string, version: number, change: ApiKeyChange): Promise<ApiKey> {
@@ -79,7 +79,10 @@ function assertChangeable(caller: Caller, row: ApiKey, change: ApiKeyChange): vo
   if (!includesPatterns(row.signingKeys, keys)) assertUsableKeys(caller, keys);
 }
 
-/** Reports whether every allowed address was allowed before. A block that contains another block is treated as a new address. */
+/**
+ * Reports whether every address in `after` was already listed in `before`. A block that is not listed in `before` counts as new, even if a listed block
+ * contains it.
+ */
 function isWithin(before: readonly string[] | null, after: readonly string[] | null): boolean {
   return before === null || (after !== null && after.every((one) => before.includes(one)));
 }

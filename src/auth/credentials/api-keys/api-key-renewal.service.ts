@@ -16,16 +16,16 @@ import { ApiKeysService, type NewApiKey } from './api-keys.service.js';
 
 export interface ApiKeyRotationOrder {
   readonly expiry: Date;
-  /** Hours for which the old key remains valid; at most seven days. */
+  /** Number of hours for which the old key remains valid; at most 168. */
   readonly overlapHours: number;
   /** Scopes of the new key; defaults to the scopes of the old key. */
   readonly permissions?: readonly Scope[];
 }
 
-/** Days before a key's expiry at which its owner is sent an email. */
+/** Thresholds, in days before a key's expiry, at which an email is sent to the key's owner. */
 const WARNINGS = [14, 3] as const;
 
-/** Returns a SQL condition on api_key k: the key expires within `days` days, and its owner has not been warned at this threshold. */
+/** Returns an SQL condition on api_key k: the key expires within `days` days, and the key's owner has not been warned at this threshold. */
 const isToBeWarned = (days: number) => `k.revoked_at IS NULL AND k.replaced_by IS NULL AND k.expiry > now()
   AND k.expiry <= now() + interval '${days} days' AND (k.warned_days IS NULL OR k.warned_days > ${days})
   AND k.created_at < k.expiry - interval '${days} days'`;
@@ -50,7 +50,8 @@ export class ApiKeyRenewalService {
 
   /**
    * Creates a key with the same name, permissions, addresses, signing keys and owner. The old key expires after the overlap. If the caller is not the owner,
-   * the new key is also limited to the caller's rights, because the caller sees the key. The caller also counts as a requester of its requests.
+   * the new key is also limited to the caller's rights, because the caller sees the key. The caller also counts as a requester of all requests made with the
+   * new key.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));
@@ -107,7 +108,7 @@ export class ApiKeyRenewalService {
       await this.mailbox.put(tx, {
         recipient: email,
         subject: `Sealwright: API key "${name}" expires soon`,
-        text: `The API key "${name}" expires at ${expiry.toISOString()}.\n\nRotate it before then, in the console or with POST /api/settings/api-keys/{id}/rotate. The old key remains valid for a limited time.\n`,
+        text: `The API key "${name}" expires at ${expiry.toISOString()}.\n\nRotate the key before then, in the console or with POST /api/settings/api-keys/{id}/rotate. The old key remains valid for a limited time.\n`,
         goodForSeconds: 3 * 24 * 3600,
       });
     }

@@ -5,7 +5,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SHAPE = /^sw_([0-9A-Za-z]{12})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
 export interface ApiKeyText {
-  /** The whole key: `sw_<12 lookup>_<32 secret><6 checksum>`, with underscores so that a double click selects all of it. */
+  /** The whole key: `sw_<12 lookup>_<32 secret><6 checksum>`, with underscores so that a double click selects the whole key. */
   readonly key: string;
   readonly lookup: string;
   readonly secretHash: Buffer;

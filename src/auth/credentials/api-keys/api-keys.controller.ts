@@ -31,7 +31,7 @@ export class ApiKeysController {
 
   /**
    * Create an API key
-   * @remarks Creates an API key and returns it. The key cannot be retrieved again.
+   * @remarks Creates an API key and returns the key, which cannot be retrieved again.
    */
   @Post()
   @Needs('settings:write')
@@ -83,7 +83,7 @@ export class ApiKeysController {
 
   /**
    * Rotate an API key
-   * @remarks Creates a key with the same permissions, addresses and signing keys, and returns it. The old key remains valid for the specified time.
+   * @remarks Creates and returns a key with the same permissions, addresses and signing keys. The old key remains valid for the specified time.
    */
   @Post(':id/rotate')
   @Needs('settings:write')
@@ -99,7 +99,7 @@ export class ApiKeysController {
 
   /**
    * Revoke an API key
-   * @remarks Revokes an API key. Every process rejects it within five seconds.
+   * @remarks Revokes an API key. Every process rejects the key within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

@@ -26,7 +26,7 @@ function IsAddressBlocks(): PropertyDecorator {
 }
 
 export class ApiKeysQuery extends NamedPageQuery {
-  /** Only API keys of the owner with this ID. */
+  /** Only API keys whose owner has this ID. */
   @Optional(IdRef()) owner?: string;
 }
 
@@ -38,7 +38,7 @@ export class CreateApiKeyBody {
   permissions: Scope[];
   /** Time at which the key expires; at most 366 days from now. */
   @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
-  /** IP addresses and CIDR blocks from which the key can be used. If omitted, it can be used from anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used. If omitted, the key can be used from any address. */
   @ApiProperty({ example: ['192.0.2.0/24'], required: false })
   @IsOptional()
   @ArrayMinSize(1)
@@ -96,15 +96,15 @@ export class ApiKeyView {
   expiry: Date;
   createdAt: Date;
   revokedAt: Date | null;
-  /** Time of the last use. For a sensor's key: time of the first use in that hour. */
+  /** Time of the last use. For a sensor's key, only the first use in each hour is recorded. */
   lastUsedAt: Date | null;
-  /** IP address of the last caller. @example 192.0.2.17 */
+  /** IP address from which the key was last used. @example 192.0.2.17 */
   lastUsedFrom: string | null;
   /** IP addresses and CIDR blocks from which the key can be used; null allows every address. */
   @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
   /** Names of the signing keys that the API key can use, in which `*` matches any characters; null allows every signing key. */
   @ApiProperty({ type: [String], nullable: true, example: ['release-*'] }) keys: string[] | null;
-  /** Permissions of a key created by an earlier version that have no effect, because only people can use them. */
+  /** Permissions that have no effect, because only people can use them. Only keys created by an earlier version can have such permissions. */
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: [] }) withoutEffect: Scope[];
   /** ID of the key that replaced this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy: string | null;
@@ -119,7 +119,7 @@ export class ApiKeyView {
 }
 
 export class NewApiKeyView extends ApiKeyView {
-  /** The API key. It cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
+  /** The API key, which cannot be retrieved again. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
   key: string;
 
   static withKey(row: ApiKey, key: string): NewApiKeyView {

@@ -35,9 +35,9 @@ export interface ApiKeyOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly expiry: Date;
-  /** IP addresses and CIDR blocks from which the key can be used. If omitted, it can be used from anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used. If omitted, the key can be used from any address. */
   readonly addresses?: readonly string[];
-  /** Names and patterns of the signing keys that the key can use. If omitted, the key can use the keys that its creator can use. */
+  /** Names and patterns of the signing keys that the key can use. If omitted, the key can use the signing keys that its creator can use. */
   readonly keys?: readonly string[];
 }
 
@@ -140,7 +140,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     return this.cursors.newest(filteredList('api-keys', { name, owner }), query, { limit, cursor });
   }
 
-  /** Revokes a key. Every process rejects it within five seconds; the call is idempotent. */
+  /** Revokes a key. Every process rejects the key within five seconds. The call is idempotent. */
   async revoke(caller: Caller, id: string): Promise<void> {
     this.forget(await this.db.transaction((tx) => this.revokeIn(tx, caller, id)));
   }
@@ -157,8 +157,8 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /**
-   * Revokes the keys that a user created, in the caller's transaction. Keys of sensors remain, because a key belongs to its sensor and is limited to the user's
-   * rights.
+   * Revokes the keys that a user created, in the caller's transaction. Sensors' keys are not revoked, because a sensor's key belongs to the sensor and is
+   * limited to the user's current rights.
    */
   async revokeAllIn(
     tx: EntityManager,
@@ -177,7 +177,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     for (const { id, name } of rows) await this.record(tx, by, 'api-key.revoked', id, { name, because });
   }
 
-  /** Drops the person's keys from the cache of this process, so that the next call reads the keys and their owner's roles again. */
+  /** Drops the person's keys from this process's cache, so that the next call reads the keys and their owner's roles again. */
   async forgetAllOf(personId: string): Promise<void> {
     const rows: { lookup: string }[] = await this.db.query(
       `SELECT lookup FROM api_key WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000`,
@@ -186,18 +186,18 @@ export class ApiKeysService implements OnApplicationShutdown {
     for (const { lookup } of rows) this.known.forget(lookup);
   }
 
-  /** Drops a key that was changed from the cache of this process. */
+  /** Drops a changed key from this process's cache. */
   forget({ lookup }: Pick<ApiKey, 'lookup'>): void {
     this.known.forget(lookup);
   }
 
-  /** Makes the next call with this key read its row, bypassing the cache. */
+  /** Makes the next call with this key read the key's row, bypassing the cache. */
   expire(text: string): void {
     const parts = readApiKeyText(text);
     if (parts !== undefined) this.known.expire(parts.lookup);
   }
 
-  /** Returns the caller behind a key, or throws a Problem with the reason. */
+  /** Returns the caller that a key authenticates. Throws a Problem with the reason if the key is not accepted. */
   async authenticate(text: string, origin: Origin): Promise<Caller> {
     const parts = readApiKeyText(text);
     const known = parts === undefined ? null : await this.known.find(parts.lookup);
@@ -232,8 +232,8 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /**
-   * Stores when keys were last used: one statement for all keys every few seconds, instead of a write per call. A sensor's key, which is used every
-   * few minutes, is written only with its first use in each hour; the sensor's heartbeat shows when it was last seen.
+   * Stores when keys were last used, with one statement for all keys every few seconds instead of one write per call. For a sensor's key, which is used every
+   * few minutes, only the first use in each hour is stored. The sensor's heartbeat shows when the sensor was last seen.
    */
   @Background({ name: 'api-key-use', scope: 'process', every: 10_000 })
   async storeLastUse(): Promise<void> {
@@ -255,7 +255,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
   }
 
-  /** Reads the key with the rows of the people behind it, because their current rights limit the key. */
+  /** Reads the key with the rows of the people behind the key, because the current rights of these people limit the key. */
   private async read(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
       `SELECT to_jsonb(k) AS key, EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownerColumns('k')}
@@ -264,7 +264,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
     if (row === undefined) return null;
     const seals = sealsOf(this.db.manager);
-    // A revoked key has no seal, but the response must state that the key was revoked.
+    // A revoked key has no seal, but the error must report that the key was revoked.
     const read = seals.rowText(ApiKey).decoded(row.key);
     const key = read.revokedAt === null ? seals.trusted(ApiKey, read) : read;
     if (key === null || key.lookup !== lookup) return null;
@@ -310,7 +310,7 @@ export function assertUsableKeys(caller: Caller, keys: KeyPatterns): void {
   if (fault !== undefined) throw new Problem('forbidden', 'api-key.beyond-caller', fault);
 }
 
-/** Rejects the scope to vote, which has no effect in existing keys. @throws Problem 422 `api-key.person-needed` */
+/** Rejects the scope for voting. In existing keys, this scope has no effect. @throws Problem 422 `api-key.person-needed` */
 export function assertUsableByPrograms(permissions: readonly Scope[]): void {
   if (!permissions.some((scope) => PERSON_SCOPES.includes(scope))) return;
   const errors = [{ pointer: '/permissions', detail: 'must not include approvals:approve, which only people can use' }];
@@ -323,7 +323,7 @@ function auditDetailOf({ name, permissions, expiry, signingKeys }: ApiKey): Reco
   return { name, permissions, expiry, keys: signingKeys ?? undefined };
 }
 
-/** Returns the effective scopes of a key. Earlier versions gave the keys of sensors `inventory:write`, but a sensor only needs `inventory:report`. */
+/** Returns the effective scopes of a key. Earlier versions granted `inventory:write` to sensors' keys, but a sensor needs only `inventory:report`. */
 function permissionsOf({ permissions }: ApiKey, ofSensor: boolean): Scope[] {
   if (!ofSensor) return permissions;
   return permissions.map((scope) => (scope === 'inventory:write' ? 'inventory:report' : scope));

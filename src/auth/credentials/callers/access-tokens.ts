@@ -9,15 +9,15 @@ import { bindingOf, type Session } from '../../model/session.entity.js';
 
 export const ISSUER = 'sealwright';
 export const AUDIENCE = 'sealwright-api';
-/** RFC 9068: tokens with other types are never accepted as access tokens. */
+/** TYPE is the `typ` header of access tokens (RFC 9068). Tokens with any other type are never accepted as access tokens. */
 export const TYPE = 'at+jwt';
 
-/** Returns HS256 keys derived only for access tokens: the first key signs, and all keys verify. */
+/** Returns the HS256 keys that are derived only for access tokens. The first key signs tokens, and all keys verify tokens. */
 export function accessTokenKeys(config: Config): DerivedKeys {
   return derivedKeys(config, 'sealwright access token');
 }
 
-/** AccessTokens issues access tokens: JWTs (RFC 9068) with the ID of the session. JwtStrategy verifies the tokens. */
+/** AccessTokens issues access tokens: JWTs (RFC 9068) that contain the session ID. JwtStrategy verifies the tokens. */
 @Injectable()
 export class AccessTokens {
   private readonly key: KeyObject;

@@ -54,7 +54,7 @@ export class AccessGuard implements CanActivate {
 const FRESH_MS = 5 * 60_000;
 
 /**
- * Reports whether the caller has authenticated recently. In a session of an OAuth client, only a step-up counts, because consent to the client proves nothing
+ * Reports whether the caller has authenticated recently. In an OAuth client's session, only a step-up counts, because consent to the client proves nothing
  * about later calls.
  */
 export function isFresh({ kind, session }: Pick<Caller, 'kind' | 'session'>): boolean {
@@ -79,7 +79,7 @@ function assertPerson({ kind }: Caller): void {
   );
 }
 
-/** Rejects all callers except users who signed in to the service itself, so that an API key or a client's token cannot take over an account. */
+/** Rejects all callers except users who signed in to the service itself, so that an API key or a client's token cannot be used to take over an account. */
 function assertOwnAccount(caller: Caller): void {
   if (caller.kind === 'user' && caller.session?.clientId === null) return;
   throw new Problem(

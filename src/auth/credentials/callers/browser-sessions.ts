@@ -13,7 +13,7 @@ import { SessionsService } from '../sessions/sessions.service.js';
 import type { SignedInPerson } from './token-grants.js';
 
 /**
- * BrowserSessions manages sessions with an opaque secret in a cookie, which scripts cannot read, unlike tokens. A session that is idle for
+ * BrowserSessions manages sessions whose opaque secret is stored in a cookie. Unlike a token, the cookie cannot be read by scripts. A session that is idle for
  * SVC_BROWSER_IDLE_MINUTES ends (`session-callers.ts`).
  */
 @Injectable()
@@ -53,7 +53,7 @@ export class BrowserSessions {
   }
 
   /**
-   * Replaces the secret of a session after a step-up, so that an earlier secret becomes useless (session fixation). Returns undefined if the session has ended
+   * Replaces a session's secret after a step-up, which invalidates the earlier secret and prevents session fixation. Returns undefined if the session has ended
    * or is not a browser session.
    */
   async renew(id: string): Promise<string | undefined> {

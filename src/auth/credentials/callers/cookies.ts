@@ -11,8 +11,8 @@ export interface HostCookieOptions {
 }
 
 /**
- * HostCookie is a cookie for this host only that scripts cannot read. Over HTTPS, browsers enforce the restriction to the host because of the `__Host-` prefix
- * (RFC 6265bis).
+ * HostCookie is a cookie that is sent only to this host and that scripts cannot read. Over HTTPS, the `__Host-` prefix (RFC 6265bis) makes browsers enforce the
+ * restriction to this host.
  */
 class HostCookie {
   private readonly name: string;
@@ -26,7 +26,7 @@ class HostCookie {
     this.maxAgeSeconds = maxAgeSeconds;
   }
 
-  /** Returns the value of a Set-Cookie header. */
+  /** Returns the value of the Set-Cookie header that sets the cookie. */
   with(value: string): string {
     return `${this.name}=${value}; Max-Age=${this.maxAgeSeconds}; ${this.attributes}`;
   }
@@ -49,16 +49,16 @@ export class SessionCookie extends HostCookie {
   }
 }
 
-/** The URL to which a browser is redirected to sign in at an identity provider. */
+/** A redirect of a browser to an identity provider. */
 export interface Redirect {
   readonly url: string;
-  /** Value of the SSO cookie, which the returning browser must present. */
+  /** Value of the SSO cookie. The browser must present the cookie when it returns from the provider. */
   readonly browser: string;
 }
 
 /**
  * SsoCookie identifies the browser in which single sign-on began. With SameSite=Lax, the browser sends the cookie when the provider redirects it back, but not
- * on a cross-site POST. The cookie is not a credential: it only binds the ticket to the browser.
+ * on a cross-site POST. The cookie is not a credential and only binds the ticket to the browser.
  */
 @Injectable()
 export class SsoCookie extends HostCookie {
@@ -67,8 +67,8 @@ export class SsoCookie extends HostCookie {
   }
 
   /**
-   * Sets the cookie and redirects the browser to the provider. Appends an empty fragment to a URL without one, because browsers would otherwise carry the
-   * fragment of the current page over to the provider.
+   * Sets the cookie and redirects the browser to the provider. Appends an empty fragment to a URL without a fragment, because browsers would otherwise pass the
+   * current page's fragment on to the provider.
    */
   async leave(reply: FastifyReply, { url, browser }: Redirect): Promise<void> {
     await reply.header('set-cookie', this.with(browser)).redirect(url.includes('#') ? url : `${url}#`, 302);
@@ -100,8 +100,8 @@ export class CsrfProtection {
   }
 
   /**
-   * Reports whether a request comes from a page of this service. Fetch Metadata takes precedence over Origin; over plain HTTP, browsers send it only to
-   * localhost.
+   * Reports whether a request comes from a page of this service. Fetch Metadata headers take precedence over Origin; over plain HTTP, browsers send Fetch
+   * Metadata headers only to localhost.
    */
   private isOwn({ headers, host }: FastifyRequest): boolean {
     const { origin, 'sec-fetch-site': site } = headers;

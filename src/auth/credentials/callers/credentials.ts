@@ -26,7 +26,7 @@ const CREDENTIALS = /^(\S+) +(\S*)$/;
 
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
 
-/** Credentials resolves the credential of a request to a caller. New kinds of credentials are added only here. */
+/** Credentials resolves a request's credential to a caller. New kinds of credentials are added only here. */
 @Injectable()
 export class Credentials {
   constructor(
@@ -124,8 +124,8 @@ export class CredentialUploadAuthorizer extends UploadAuthorizer {
 const BASIC = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 
 /**
- * Reads the password of HTTP Basic (RFC 7617) as a bearer credential, for clients that support no other scheme: an API key or an access token, with any user
- * name. A header with another scheme is returned unchanged. A password that cannot be a credential becomes an empty credential.
+ * Converts an HTTP Basic header (RFC 7617) to a bearer credential, for clients that support no other scheme. The password is an API key or an access token; the
+ * user name is ignored. A header with another scheme is returned unchanged. A password that cannot be a credential becomes an empty credential.
  */
 export function bearerOfBasic(header: string | undefined): string | undefined {
   const [, credentials] = BASIC.exec(header ?? '') ?? [];

@@ -14,10 +14,10 @@ import { SessionCallers } from '../sessions/session-callers.js';
 import { accessTokenKeys, AUDIENCE, ISSUER, TYPE } from './access-tokens.js';
 
 export const ACCESS_TOKEN = 'access-token';
-/** Length of an HMAC-SHA-256. */
+/** Length of an HMAC-SHA-256 tag, in bytes. */
 const HS256_BYTES = 32;
 
-/** The parts of a call that the strategy reads. */
+/** The parts of a call that JwtStrategy reads. */
 export interface Presented {
   /** Contains the token with the Bearer scheme, the only scheme that the library supports. */
   readonly headers: { readonly authorization: string };
@@ -32,8 +32,9 @@ interface VerifiedToken {
 }
 
 /**
- * JwtStrategy verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew. Then it checks the token's session, and that
- * the caller possesses the key to which the token is bound. `complete` passes the header as well, because the library does not check `typ`.
+ * JwtStrategy verifies an access token's algorithm, issuer, audience and times, with up to 30 s of clock skew. Then JwtStrategy verifies the token's session,
+ * and that the caller possesses the key to which the token is bound. The option `complete` passes the header to `validate`, because the library does not check
+ * `typ`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
@@ -54,7 +55,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
     });
   }
 
-  /** Called by Passport with a token whose signature, times, issuer and audience are verified. */
+  /** Called by Passport with a token whose signature, times, issuer and audience have been verified. */
   async validate(presented: Presented, { header, payload }: VerifiedToken): Promise<Caller> {
     const { sub, sid, exp, iat } = payload;
     const isWhole = typeof exp === 'number' && typeof iat === 'number' && typeof sid === 'string' && isId(sid);
@@ -67,7 +68,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
   }
 }
 
-/** Returns the key that signed a token; if no key did, the current key, with which the library's verification fails. */
+/** Returns the key that signed a token. If none of the keys signed the token, returns the current key, with which the library's verification fails. */
 function keyOf(token: string, keys: DerivedKeys): KeyObject {
   const end = token.lastIndexOf('.');
   const signature = fromBase64Url(token.slice(end + 1));

@@ -13,12 +13,12 @@ import { AccessTokens } from './access-tokens.js';
 
 export interface Tokens {
   readonly accessToken: string;
-  /** Lifetime in seconds. */
+  /** Lifetime of the access token, in seconds. */
   readonly expiresIn: number;
   readonly refreshToken?: string;
   /** The keys to which the tokens are bound; undefined for bearer tokens. */
   readonly boundTo?: TokenBinding;
-  /** Scopes of the tokens; if undefined, everything that the person may do. */
+  /** Scopes of the tokens; if undefined, the tokens have all scopes of the person. */
   readonly scopes?: readonly Scope[];
 }
 
@@ -29,15 +29,15 @@ export interface SignedInPerson {
   readonly methods: readonly string[];
   /** The identity provider through which the person signed in. */
   readonly external?: NewSession['external'];
-  /** Time at which the person authenticated, if not just now. */
+  /** Time at which the person authenticated; defaults to the current time. */
   readonly authenticatedAt?: Date;
-  /** Time at which the identity provider ends the session; absent if not reported. */
+  /** Time at which the identity provider ends the session; absent if the provider does not report the time. */
   readonly until?: Date;
   /** Additional facts for the audit entry of the sign-in. */
   readonly detail?: Record<string, unknown> | undefined;
   /** The OAuth client to which the tokens are issued. */
   readonly client?: Omit<GrantedClient, 'name'>;
-  /** The password grounds that must still be valid when the session opens. */
+  /** The verified password hash and second factors, which must be unchanged when the session opens. */
   readonly password?: SessionGrounds['password'];
 }
 
@@ -45,15 +45,15 @@ export interface SignedInPerson {
 export interface GrantedClient {
   readonly id: string;
   readonly name: string;
-  /** Time at which the client's secret, keys or certificates were last replaced; null if never. */
+  /** Time at which the client's secret, keys or certificates were last replaced; null if they were never replaced. */
   readonly proofSince: Date | null;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;
-  /** Lifetime of the client's access tokens. */
+  /** Lifetime of the client's access tokens, in seconds. */
   readonly lifeSeconds: number;
 }
 
-/** Maximum lifetime of access tokens issued by /oauth/token. */
+/** Maximum lifetime of access tokens issued by /oauth/token, in seconds. */
 export const OAUTH_TOKEN_SECONDS = 3600;
 
 /** TokenGrants issues the result of every sign-in: a session, an access token and, for users, a refresh token. */
@@ -100,7 +100,9 @@ export class TokenGrants {
     return { accessToken, expiresIn, refreshToken, ...granted };
   }
 
-  /** Issues a token to an OAuth client acting for itself. No refresh token is issued, because the client can authenticate again (RFC 6749 section 4.4.3). */
+  /**
+   * Issues a token to an OAuth client acting on its own behalf. No refresh token is issued, because the client can authenticate again (RFC 6749 section 4.4.3).
+   */
   async forClient(client: GrantedClient, origin: Origin): Promise<Tokens> {
     const { id, name, scopes, boundTo, lifeSeconds } = client;
     const order = {

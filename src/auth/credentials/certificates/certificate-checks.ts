@@ -10,7 +10,7 @@ import type { X509Certificate } from 'node:crypto';
 import { EXTENDED_KEY_USAGES, wholeCertificate } from './certificate-facts.js';
 
 /**
- * CertificateRefused is thrown for a certificate that is not accepted for client authentication. The message states the reason, in printable ASCII without
+ * CertificateRefused is thrown for a certificate that is not accepted for client authentication. The message contains the reason, in printable ASCII without
  * quotes (RFC 6749 section 5.2).
  */
 export class CertificateRefused extends Error {}
@@ -43,9 +43,9 @@ function readable(raw: Buffer): X509Certificate {
   }
 }
 
-/** @throws CertificateRefused outside the certificate's validity period, which includes both bounds (RFC 5280 section 4.1.2.5) */
+/** @throws CertificateRefused if `now` is outside the certificate's validity period, which includes both bounds (RFC 5280 section 4.1.2.5) */
 export function assertInItsDates({ validFrom, validTo }: X509Certificate, now: Date, which = 'The certificate'): void {
-  // OpenSSL has a resolution of one second.
+  // OpenSSL's times have a resolution of one second.
   if (now.getTime() < Date.parse(validFrom)) throw new CertificateRefused(`${which} is not valid yet.`);
   if (now.getTime() >= Date.parse(validTo) + 1000) throw new CertificateRefused(`${which} has expired.`);
 }
@@ -66,7 +66,7 @@ export function assertEndEntity(certificate: X509Certificate, now: Date): void {
 }
 
 /**
- * Rejects an issuer that is not allowed to issue the certificates of the path.
+ * Rejects an issuer that is not allowed to issue the certificates in the path.
  *
  * @param path the certificates below the issuer, starting with the client's certificate
  * @throws CertificateRefused
@@ -84,7 +84,7 @@ export function assertAuthority(
   if (!isAnchor) assertStrongSignature(parsed, which);
   assertMayIssue(parsed, which);
   const { pathLength } = parsed.getExtension(BasicConstraintsExtension) ?? {};
-  // Self-issued certificates, such as the certificates for a key replacement, do not count (RFC 5280 section 4.2.1.9).
+  // Self-issued certificates, such as key rollover certificates, do not count (RFC 5280 section 4.2.1.9).
   const authorities = path.slice(1).filter(({ subject, issuer: by }) => subject !== by).length;
   if (pathLength !== undefined && authorities > pathLength)
     throw new CertificateRefused(
@@ -119,7 +119,7 @@ function purposesOf(parsed: ParsedCertificate): string[] | undefined {
 /** Rejects critical extensions and name constraints that are not evaluated here, and duplicate extensions (RFC 5280 section 4.2). */
 function assertUnderstood({ extensions }: ParsedCertificate, which: string): void {
   const types = extensions.map(({ type }) => type);
-  if (new Set(types).size < types.length) throw new CertificateRefused(`${which} contains an extension twice.`);
+  if (new Set(types).size < types.length) throw new CertificateRefused(`${which} contains a duplicate extension.`);
   if (types.includes(NAME_CONSTRAINTS))
     throw new CertificateRefused(`${which} has name constraints, which are not supported.`);
   const unknown = extensions.find(({ type, critical }) => critical && !JUDGED.has(type));

@@ -20,15 +20,15 @@ export const EXTENDED_KEY_USAGES = {
   any: '2.5.29.37.0',
 } as const;
 
-/** CertificateFacts lists the extensions of a certificate that restrict the use of its key. */
+/** CertificateFacts contains the values of the extensions that restrict the use of a certificate's key. */
 export interface CertificateFacts {
-  /** Names of known extended key usages, and object identifiers of unknown ones; empty without the extension. */
+  /** Names of known extended key usages, and object identifiers of unknown usages; empty if the certificate does not have the extension. */
   readonly purposes: string[];
   readonly purposesCritical: boolean;
   readonly isAuthority: boolean;
   /** Maximum number of intermediate authorities below this certificate (pathLenConstraint); undefined for no limit. */
   readonly pathLength: number | undefined;
-  /** Undefined without the extension, which allows every use. */
+  /** Allowed key usages; undefined if the certificate does not have the extension, in which case every use is allowed. */
   readonly keyUsage:
     { readonly signs: boolean; readonly signsCertificates: boolean; readonly other: boolean } | undefined;
 }

@@ -214,7 +214,7 @@ describe('no path is built from', () => {
     ],
     [
       'one with two extensions of a kind',
-      /twice/,
+      /duplicate/,
       async () => {
         const usage = () => new Extension('2.5.29.37', false, Buffer.from('300a06082b06010505070302', 'hex'));
         return [await issued(middle, job, { extensions: [usage(), usage()] })];

@@ -50,7 +50,7 @@ class PathSearch {
 
   constructor(private readonly order: PathOrder) {}
 
-  /** Returns a complete path that begins with `path`; undefined if no such path exists, or the refusal if the path is invalid. */
+  /** Returns a complete path that begins with `path`; undefined if no complete path exists, or a CertificateRefused error if the path is invalid. */
   from(path: readonly X509Certificate[]): readonly X509Certificate[] | CertificateRefused | undefined {
     let refused: CertificateRefused | undefined;
     for (const { issuer, isAnchor } of this.issuersOf(path)) {
@@ -72,7 +72,7 @@ class PathSearch {
     return isAnchor ? longer : this.from(longer);
   }
 
-  /** Yields anchors first, to keep the path as short as possible. */
+  /** Yields possible issuers, trust anchors first, to keep the path as short as possible. */
   private *issuersOf(path: readonly X509Certificate[]) {
     const { anchors, intermediates } = this.order;
     for (const issuer of anchors) if (this.hasIssued(issuer, path)) yield { issuer, isAnchor: true };
@@ -116,7 +116,7 @@ function issuedPath(rule: IssuedCertificates, leaf: X509Certificate, chain: read
   return path;
 }
 
-/** Returns a certificate that the client sent in addition, or an empty list if the certificate is weak or malformed. */
+/** Returns a list that contains the parsed certificate; the list is empty if the certificate is weak or malformed. */
 function strongOnly(raw: Buffer): X509Certificate[] {
   try {
     return [strongCertificate(raw)];

@@ -6,7 +6,7 @@ import { hasSecretKey } from '../key-sets/key-set.js';
 import { assertInItsDates, assertIsAuthority, CertificateRefused, strongCertificate } from './certificate-checks.js';
 import { type ExpectedSubject, faultOfSubject, SUBJECT_KINDS, type SubjectKind } from './certificate-subject.js';
 
-/** Maximum number of certificates in each list of a client. */
+/** Maximum number of certificates in each of a client's certificate lists. */
 export const MAX_REGISTERED_CERTIFICATES = 10;
 
 /** A registered certificate. */

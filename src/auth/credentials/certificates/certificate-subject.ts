@@ -41,7 +41,7 @@ const EQUAL: Record<Exclude<SubjectKind, 'subject_dn'>, (octets: Buffer, value: 
   // URIs are compared octet by octet: https://a/ and https://a differ.
   san_uri: (octets, value) => octets.toString('latin1') === value,
   san_ip: (octets, value) => octets.equals(octetsOfAddress(value)),
-  // Whether the local part is case-sensitive is up to its domain (RFC 5280 section 7.5).
+  // Whether the local part is case-sensitive depends on the domain (RFC 5280 section 7.5).
   san_email: (octets, value) => emailOf(octets.toString('latin1')) === emailOf(value),
 };
 

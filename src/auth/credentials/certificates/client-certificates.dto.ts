@@ -28,8 +28,8 @@ export class ClientCertificateMembers {
    */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) intermediates?: string[];
   /**
-   * Full subject distinguished name of the certificate, in RFC 4514 format (`openssl x509 -subject -nameopt RFC2253`). Exactly one of these
-   * five members is required.
+   * Full subject distinguished name of the certificate, in RFC 4514 format (`openssl x509 -subject -nameopt RFC2253`). With `trustAnchors`, exactly one of the
+   * five `tls_client_auth_*` members is required.
    * @example "CN=deploy,O=Example Ltd,C=GB"
    */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_subject_dn?: string;
@@ -83,7 +83,7 @@ export class RegisteredCertificateView {
   }
 }
 
-/** The certificates with which a client authenticates; the lists are empty for other clients. */
+/** The certificates with which a client authenticates. The lists are empty for clients that use another method. */
 export class ClientCertificatesView {
   certificates: RegisteredCertificateView[];
   trustAnchors: RegisteredCertificateView[];

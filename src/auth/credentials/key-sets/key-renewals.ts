@@ -5,7 +5,7 @@ import { changeSealed } from '../../../platform/sealing/sealed-rows.js';
 import type { PublicJwk } from '../../../formats/encoding/json-web-key.js';
 import { thumbprintsOf } from './key-set.js';
 
-/** Keys are refetched after this time. */
+/** Time after which keys are refetched. */
 const FRESH_MS = 10 * 60_000;
 /** Minimum time between requests to a publisher, regardless of the tokens presented. */
 const PAUSE_MS = 30_000;
@@ -37,10 +37,10 @@ export class KeyRenewals {
   }
 
   /**
-   * Returns the keys that are currently trusted; undefined if no keys are.
+   * Returns the keys that are currently trusted; undefined if no keys are trusted.
    *
    * @param fresh true if no known key matches: the keys are refetched, unless the publisher was called recently
-   * @param renew fetches the keys and stores them
+   * @param renew fetches and stores the keys
    */
   async of(
     row: PublishedKeys,
@@ -79,9 +79,9 @@ export class KeyRenewals {
 export type KeyChange = { readonly added: string[]; readonly removed: string[] };
 
 /**
- * Stores the publisher's current keys in the caller's transaction. Returns undefined if they are unchanged, or if the row was deleted.
+ * Stores the publisher's current keys in the caller's transaction. Returns undefined if the keys are unchanged, or if the row was deleted.
  *
- * @param endBy returns the change of the locked row that ends the rights obtained with keys that are no longer published
+ * @param endBy returns the change to the locked row that ends the rights obtained with keys that are no longer published
  */
 export async function storeKeys<Row extends PublishedKeys & SealedEntity>(
   tx: EntityManager,

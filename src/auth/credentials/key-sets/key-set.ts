@@ -2,10 +2,10 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { isCostlyKey } from '../../../formats/asn1/key-cost.js';
 import { jwkThumbprint, type PublicJwk } from '../../../formats/encoding/json-web-key.js';
 
-/** Maximum size of a key set's JSON. */
+/** Maximum size of a key set's JSON, in bytes. */
 export const MAX_KEY_SET_BYTES = 64 * 1024;
 
-/** MAX_KEYS is the maximum number of keys in a set. It limits the cost of a verification that tries each key. */
+/** MAX_KEYS is the maximum number of keys in a set. The maximum limits the cost of a verification that tries every key. */
 export const MAX_KEYS = 50;
 const MIN_RSA_BITS = 2048;
 /** Values of `use` for keys that verify JWTs, in JWK Sets (RFC 7517 section 4.2) and in SPIFFE trust bundles (`x509-svid` keys verify certificates). */
@@ -15,8 +15,8 @@ const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y'] as const
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
 
 /**
- * Reads a JWK Set (RFC 7517 section 5) and returns the public keys that verify signatures. Encryption keys, symmetric keys, RSA keys under 2048 bits,
- * keys that are too expensive and keys of unknown types are skipped, because issuers publish all kinds of keys.
+ * Reads a JWK Set (RFC 7517 section 5) and returns the public keys that verify signatures. Encryption keys, symmetric keys, RSA keys under 2048 bits, keys that
+ * are too expensive to verify with, and keys of unknown types are skipped, because issuers publish all kinds of keys.
  *
  * @throws Error with the reason if the value is not a JWK Set, has no usable key, or has too many keys.
  */

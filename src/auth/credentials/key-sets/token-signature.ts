@@ -31,7 +31,7 @@ const SYMMETRIC = new Set(['HS256', 'HS384', 'HS512']);
 export type KeyReader = (fresh: boolean) => Promise<{ keys: unknown[] }>;
 
 /**
- * Verifies a token of a provider (RFC 7519). Without `kid`, or if several keys have the same `kid`, each key is tried. If no key matches, the keys are
+ * Verifies a token issued by a provider (RFC 7519). Without `kid`, or if several keys have the same `kid`, each key is tried. If no key matches, the keys are
  * refetched once, because providers rotate their keys.
  *
  * @throws jose's JOSEError with the reason.

@@ -7,7 +7,7 @@ import { derElements } from '../../../formats/asn1/der-reader.js';
 import { fromBase64, fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 import { Config } from '../../../platform/config/config.js';
 
-/** A byte sequence of RFC 8941 section 3.3.5, as used by RFC 9440 section 2.1. */
+/** Matches a byte sequence (RFC 8941 section 3.3.5), as used by RFC 9440 section 2.1. */
 const BYTE_SEQUENCE = /^:([A-Za-z0-9+/]+={0,2}):$/;
 const PEM = /^-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/;
 
@@ -25,7 +25,7 @@ export function certificateThumbprint(header: string): string | undefined {
   return der === undefined ? undefined : thumbprintOf(der);
 }
 
-/** Returns the certificate that a proxy passes in a header, in DER. */
+/** Returns the DER encoding of the certificate that a proxy passes in a header. */
 export function certificateIn(header: string): Buffer | undefined {
   const der = derIn(header);
   if (der === undefined) return undefined;
@@ -39,7 +39,7 @@ export function certificateIn(header: string): Buffer | undefined {
 /**
  * Returns the certificates of `Client-Cert-Chain` (RFC 9440 section 2.3), in DER: comma-separated byte sequences, each of which may contain several
  * concatenated certificates, as HAProxy writes them; or URL-encoded PEM. Returns an empty list if a certificate cannot be parsed, or if there are more than
- * MAX_CHAIN.
+ * MAX_CHAIN certificates.
  */
 export function chainIn(header: string): Buffer[] {
   try {
@@ -86,7 +86,7 @@ export interface ShownCertificate {
   readonly chain: readonly Buffer[];
 }
 
-/** ClientCertificates reads the certificates that clients present to the proxies in SVC_TRUST_PROXY. The headers are ignored if another sender sets them. */
+/** ClientCertificates reads the certificates that clients present to the proxies in SVC_TRUST_PROXY. Certificate headers from any other sender are ignored. */
 @Injectable()
 export class ClientCertificates {
   private readonly header: string | undefined;

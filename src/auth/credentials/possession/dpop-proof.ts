@@ -7,7 +7,7 @@ import { isJti, MAX_JTI_LENGTH } from './used-proofs.repository.js';
 
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
-/** Maximum age of a proof. A client creates a proof for one request and sends it immediately. */
+/** Maximum age of a proof, in seconds. A client creates a proof for one request and sends the proof immediately. */
 const MAX_AGE_SECONDS = 60;
 const MAX_LENGTH = 8 * 1024;
 
@@ -34,7 +34,7 @@ export interface VerifiedProof {
 
 /**
  * Verifies a DPoP proof (RFC 9449 section 4.3): type, an asymmetric algorithm, the public key in its header, the signature, method and URL of the call, the
- * time, and the hash of the access token, if the request contains one.
+ * time, and the hash of the access token, if the request contains an access token.
  *
  * The server issues no nonces: a proof is accepted once, for up to a minute.
  *
@@ -114,7 +114,7 @@ function endOf({ iat }: JWTPayload, now: Date): Date {
   const age = typeof iat === 'number' ? now.getTime() / 1000 - iat : NaN;
   if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The iat claim of the DPoP proof is missing or in the future.');
   if (age > MAX_AGE_SECONDS + SKEW_SECONDS)
-    throw new ProofRefused('The DPoP proof is too old. Create a new one for each request.');
+    throw new ProofRefused('The DPoP proof is too old. Create a new proof for each request.');
   return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);
 }
 

@@ -9,19 +9,19 @@ import { ClientCertificates } from './client-certificate.js';
 import { plainAddress, ProofRefused, verifyDpopProof } from './dpop-proof.js';
 import { UsedProofs } from './used-proofs.repository.js';
 
-/** An access token as presented by a call. */
+/** An access token as presented in a call. */
 export interface PresentedToken {
   readonly scheme: 'bearer' | 'dpop';
   readonly token: string;
   readonly request: FastifyRequest;
 }
 
-/** KeyPossession determines which keys a request proves possession of, and compares these keys with the binding of the token. */
+/** KeyPossession determines which keys a request proves possession of, and compares these keys with the token's binding. */
 @Injectable()
 export class KeyPossession {
   /**
-   * Thumbprints of verified proofs, by request. A request is authorized several times (before its body, and before a late response), but its proof can be used
-   * only once.
+   * Thumbprints of verified proofs, by request. A request is authorized several times (before its body is read, and before a late response is sent), but its
+   * proof can be used only once.
    */
   private readonly shown = new WeakMap<FastifyRequest, Promise<string>>();
 
@@ -64,7 +64,8 @@ export class KeyPossession {
     const shown = await this.proven(request, token).catch((error: unknown): never => {
       throw error instanceof ProofRefused ? refused(error) : error;
     });
-    if (shown !== dpopKey) throw unbound('This access token is bound to a key other than that of the DPoP proof.');
+    if (shown !== dpopKey)
+      throw unbound('This access token is bound to a different key than the key in the DPoP proof.');
   }
 
   private proven(request: FastifyRequest, accessToken: string | undefined): Promise<string> {
@@ -81,7 +82,7 @@ export class KeyPossession {
     const call = { method: request.method, addresses: addressesOf(request, this.config.publicUrl), accessToken };
     const { thumbprint, jti, until } = await verifyDpopProof(proof, call, this.clock.now());
     if (await this.used.take({ kind: 'dpop', by: thumbprint, jti }, until)) return thumbprint;
-    throw new ProofRefused('The DPoP proof has already been used. Create a new one for each request.');
+    throw new ProofRefused('The DPoP proof has already been used. Create a new proof for each request.');
   }
 }
 

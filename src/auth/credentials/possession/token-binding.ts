@@ -6,7 +6,10 @@ export interface BindingDemand {
   readonly certificateBound: boolean;
 }
 
-/** KeyNotShown is thrown if a required key was not proven. The message is printable ASCII without quotes; the code is an OAuth error code. */
+/**
+ * KeyNotShown is thrown if a request does not prove possession of a required key. The message is printable ASCII without quotes; the code is an OAuth error
+ * code.
+ */
 export class KeyNotShown extends Error {
   constructor(
     message: string,
@@ -20,7 +23,7 @@ export class KeyNotShown extends Error {
  * Returns the binding of a token. If the request contains a DPoP proof, the token is bound to the proof's key, because clients send a proof only for this
  * purpose. A token is bound to a client certificate only if required (RFC 8705 section 3), because a client may present a certificate for other reasons.
  *
- * @param shown the keys that the request proves
+ * @param shown the keys whose possession the request proves
  * @throws KeyNotShown
  */
 export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown: TokenBinding): TokenBinding {
@@ -40,7 +43,10 @@ export function assertSameKeys({ dpopKey, certificate }: TokenBinding, shown: To
   if (dpopKey !== undefined && shown.dpopKey === undefined)
     throw new KeyNotShown('The refresh token is bound to a key. Send a DPoP proof.', 'invalid_dpop_proof');
   if (dpopKey !== undefined && dpopKey !== shown.dpopKey)
-    throw new KeyNotShown('The refresh token is bound to a key other than that of the DPoP proof.', 'invalid_grant');
+    throw new KeyNotShown(
+      'The refresh token is bound to a different key than the key in the DPoP proof.',
+      'invalid_grant',
+    );
   if (certificate !== undefined && certificate !== shown.certificate)
     throw new KeyNotShown('The refresh token is bound to a different client certificate.', 'invalid_grant');
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Column, DataSource, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Background } from '../../../platform/work/background.js';
 
-/** UsedProof records an accepted client assertion or DPoP proof, which is not accepted again. */
+/** UsedProof records an accepted client assertion or DPoP proof, so that the proof is not accepted again. */
 @Entity('used_proof')
 @Index('used_proof_expires', ['expiresAt'])
 export class UsedProof {

@@ -7,7 +7,7 @@ import { secretHashOf, newSecret } from '../../model/secret-text.js';
 import { RefreshToken, Session } from '../../model/session.entity.js';
 import { SessionsService } from './sessions.service.js';
 
-/** Time after which an unused refresh token expires. */
+/** Time after which an unused refresh token expires, in seconds. */
 const IDLE_SECONDS = 14 * 24 * 3600;
 
 export interface Refreshed {
@@ -18,7 +18,7 @@ export interface Refreshed {
 const ANYBODY = (origin: Origin) => ({ kind: 'anonymous', id: '', name: '', origin }) as const;
 
 /**
- * RefreshTokens issues refresh tokens (RFC 6749 section 6) and rotates them at every use (RFC 9700 section 4.14.2). A second use shows that two parties have
+ * RefreshTokens issues refresh tokens (RFC 6749 section 6) and rotates them on every use (RFC 9700 section 4.14.2). A second use shows that two parties have
  * the token, but not which party stole it, so the whole session ends.
  */
 @Injectable()
@@ -37,11 +37,11 @@ export class RefreshTokens {
     return text;
   }
 
-  /** Returns the session of a token, without using the token. */
+  /** Returns the session of a token, without consuming the token. */
   async peek(text: string): Promise<Session | undefined> {
     const token = await this.db.manager.findOneBy(RefreshToken, { hash: secretHashOf(text) });
     const session = token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }));
-    // The seals are not verified, because used tokens and ended sessions have none. `rotate` verifies the seals.
+    // The seals are not verified, because used tokens and ended sessions have no seal. `rotate` verifies the seals.
     return session ?? undefined;
   }
 
@@ -50,7 +50,7 @@ export class RefreshTokens {
    * the client to which it was issued (RFC 6749 section 6), and a token from a direct sign-in is not valid for any client. If another party presents a token,
    * the token was stolen, and the session ends.
    *
-   * @param clientId the authenticated client that presents the token; null if there is none
+   * @param clientId ID of the authenticated client that presents the token; null if no client authenticated
    */
   async rotate(text: string, clientId: string | null, origin: Origin): Promise<Refreshed | undefined> {
     const hash = secretHashOf(text);

@@ -54,8 +54,8 @@ interface KnownSession {
 }
 
 /**
- * Selects a session that has not ended or expired and, in a browser, has not been idle for too long, with the rows on which the session depends. `callerOf`
- * verifies the rows.
+ * SQL that selects a session that has not ended or expired and, in a browser, has not been idle for too long, with the rows on which the session depends.
+ * `callerOf` verifies the rows.
  */
 const READ = `
   SELECT to_jsonb(s) - 'id_token' AS session, to_jsonb(u) AS person, to_jsonb(c) AS client, ${ownerColumns('c')}, to_jsonb(t) AS trust, to_jsonb(i) AS issuer,
@@ -102,12 +102,12 @@ export class SessionCallers implements OnApplicationShutdown {
     return { ...caller, origin };
   }
 
-  /** Drops a session that is being changed from the cache of this process. */
+  /** Drops a session from this process's cache, because the session is being changed. */
   forget(id: string): void {
     this.known.forget(id);
   }
 
-  /** Makes the next call of a session read its rows, bypassing the cache. */
+  /** Makes the next call in a session read the session's rows, bypassing the cache. */
   expire(id: string): void {
     this.known.expire(id);
   }
@@ -131,7 +131,7 @@ export class SessionCallers implements OnApplicationShutdown {
     );
   }
 
-  /** Returns the current rights of the session, bypassing the cache; undefined if the session has ended or a person behind it is disabled. */
+  /** Returns the current rights of the session, bypassing the cache; undefined if the session has ended, or if a person behind the session is disabled. */
   async rightsNow(id: string): Promise<ReadonlySet<Scope> | undefined> {
     return (await this.read(id))?.caller.scopes;
   }
@@ -190,7 +190,9 @@ function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefine
   };
 }
 
-/** Returns the signing keys that a client can use now, because a change also applies to tokens that were issued before; undefined for every key. */
+/**
+ * Returns the signing keys that a client can use now; undefined if every key is allowed. A change also applies to tokens that were issued before the change.
+ */
 function signingKeysOf(client: OAuthClient | undefined): readonly string[] | undefined {
   return client?.signingKeys ?? undefined;
 }
@@ -210,7 +212,7 @@ function isProviderEnabled(seals: RowSeals, { providerId }: Session, row: Row): 
   return provider?.id === providerId && provider.enabled;
 }
 
-/** Returns the client of a session; null if the client was revoked, or its secret, keys or certificates were replaced after the session began. */
+/** Returns the client of a session; null if the client was revoked, or if the client's secret, keys or certificates were replaced after the session began. */
 function clientOf(seals: RowSeals, session: Session, row: Row): OAuthClient | null {
   const client = seals.opened(OAuthClient, row.client);
   return client?.id === session.clientId && admitsSession(client, session) ? client : null;
@@ -221,8 +223,8 @@ function uploadersOf({ keySource, uploaderId, behind }: WorkloadIssuer): string[
 }
 
 /**
- * runOf returns the caller of a workload. Returns undefined if the workload's trust has changed since the session began, the issuer is disabled, or the key
- * that signed the token is no longer among the issuer's uploaded keys.
+ * runOf returns the caller for a workload's session. Returns undefined if the workload's trust has changed since the session began, the issuer is disabled, or
+ * the key that signed the token is no longer among the issuer's uploaded keys.
  */
 function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession): Known | undefined {
   const trust = seals.opened(WorkloadTrust, row.trust);

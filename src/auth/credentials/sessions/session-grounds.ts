@@ -23,8 +23,8 @@ export interface SessionGrounds {
 }
 
 /**
- * assertStillGranted verifies that the grounds for a sign-in have not changed since they were read, and locks them until the transaction ends. Changing the
- * password, or disabling the account, provider or client, must also stop a sign-in that is in progress.
+ * assertStillGranted verifies that the grounds for a sign-in have not changed since they were read, and locks the grounds until the transaction ends. Changing
+ * the password, or disabling the account, provider or client, must also stop a sign-in that is in progress.
  *
  * @throws Problem 401 `auth.changed-meanwhile`
  */
@@ -59,8 +59,8 @@ async function assertSameClient(
 }
 
 /**
- * afterSessionsOf returns the time for a change that ends the sessions of a client: the current time, but later than the newest session and the last change.
- * The clock of the process that opened a session may be ahead.
+ * afterSessionsOf returns the time for a change that ends the sessions of a client: the current time, or a later time if necessary to follow the newest session
+ * and the last change, because the clock of the process that opened a session may be ahead.
  */
 export async function afterSessionsOf(tx: EntityManager, id: string, last: Date | null): Promise<Date> {
   const [row]: { newest: Date | null }[] = await tx.query(
@@ -76,15 +76,15 @@ type TokenHolder = 'oauth client' | 'workload issuer' | 'identity provider';
 
 /**
  * lockTokens prevents new tokens for a holder until the transaction ends. A row lock is not sufficient: each token request acquires a shared lock on the row,
- * so a client that requests tokens continuously would prevent its own revocation.
+ * so a client that requests tokens continuously could prevent its own revocation.
  */
 export async function lockTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await advisoryLock(tx, `${holder} ${id.toLowerCase()}`);
 }
 
 /**
- * admitTokens acquires the shared lock that corresponds to `lockTokens`: it waits for transactions that hold the exclusive lock, and delays later calls of
- * `lockTokens` until its own transaction ends.
+ * admitTokens acquires the shared lock that corresponds to `lockTokens`. Acquiring the shared lock waits for transactions that hold the exclusive lock. Later
+ * calls of `lockTokens` wait until the transaction with the shared lock ends.
  */
 export async function admitTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await sharedAdvisoryLock(tx, `${holder} ${id.toLowerCase()}`);

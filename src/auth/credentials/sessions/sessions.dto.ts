@@ -4,7 +4,7 @@ import type { Session, SignInWay } from '../../model/session.entity.js';
 export class SessionView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** How the session began. @example password */
+  /** How the session was started. @example password */
   way: SignInWay;
   /** Whether this is the session of the current request. */
   current: boolean;

@@ -17,7 +17,7 @@ import { recordSignInEnds } from './sign-in-ends.js';
 import { Session, type SignInWay } from '../../model/session.entity.js';
 
 export interface NewSession {
-  /** Defaults to a new ID. */
+  /** ID of the session; defaults to a new ID. */
   readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
@@ -26,39 +26,39 @@ export interface NewSession {
   /** The trust through which the token is issued to a workload. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };
   readonly way: SignInWay;
-  /** Scopes of the tokens; if absent, everything that the person may do. */
+  /** Scopes of the tokens; if absent, the tokens have all scopes of the person. */
   readonly scopes?: readonly Scope[];
   readonly methods: readonly string[];
   /** The keys to which the tokens are bound; if absent, the tokens are bearer tokens. */
   readonly boundTo?: TokenBinding;
-  /** The identity provider through which the person signed in, with the provider's ID for the session and the hint for the logout. */
+  /** The identity provider through which the person signed in, with the provider's ID for the session and the logout hint. */
   readonly external?: {
     readonly providerId: string;
     readonly session: string | null;
     readonly logoutHint: string | null;
   };
-  /** Time at which the person authenticated, if not just now. */
+  /** Time at which the person authenticated; defaults to the current time. */
   readonly authenticatedAt?: Date;
   /** For browser sessions: SHA-256 of the secret in the cookie. */
   readonly cookieHash?: Buffer;
-  /** Absolute end of the session; refreshing does not extend it. */
+  /** Maximum lifetime of the session, in seconds, which refreshing does not extend. */
   readonly lifeSeconds: number;
-  /** Time at which the session ends, if earlier than its absolute end. */
+  /** Time at which the session ends, if earlier than the end of its maximum lifetime. */
   readonly until?: Date | undefined;
   /** Additional facts for the audit entry. */
   readonly detail?: Record<string, unknown> | undefined;
 }
 
-/** Maximum lifetime of a person's session, even if it is in use. */
+/** Maximum lifetime of a person's session, in seconds, even if the session is in use. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
-/** Maximum number of a person's open sessions, similar to GitLab and Google. A further sign-in ends the oldest sessions. */
+/** Maximum number of a person's open sessions, similar to the limits of GitLab and Google. Further sign-ins end the oldest sessions. */
 const MAX_OPEN_SESSIONS = 500;
 
-/** Maximum number of sessions ended by one statement. Larger statements could exceed the time limit of the database. */
+/** Maximum number of sessions ended by one statement. Larger statements could exceed the database's statement timeout. */
 const ENDED_AT_ONCE = 1000;
 
-/** Reason recorded for a session that the person ended by signing out. */
+/** Reason that is recorded for a session that the person ended by signing out. */
 export const SIGNED_OUT = 'signed-out';
 
 const SEAL = 'id token';
@@ -75,7 +75,7 @@ export interface Renewal {
   readonly id: string;
   /** Authentication methods (RFC 8176). */
   readonly methods: readonly string[];
-  /** Defaults to now. */
+  /** Time of the step-up; defaults to the current time. */
   readonly at?: Date;
   /** Additional facts for the audit entry. */
   readonly detail?: Record<string, unknown> | undefined;
@@ -229,16 +229,16 @@ export class SessionsService {
   }
 
   /**
-   * Like `endAllOf`, inside the caller's transaction. Also invalidates everything that could still become a session or a password: approved device codes,
-   * sign-ins in progress at a provider, single sign-on tickets, and links to set a password.
+   * Like `endAllOf`, inside the caller's transaction. Also invalidates everything that could still be exchanged for a session or used to set a password:
+   * approved device codes, sign-ins in progress at a provider, single sign-on tickets, and links to set a password.
    */
   async endAllIn(
     tx: EntityManager,
     actor: Actor & { origin: Origin },
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
-    // A transaction that redeems a code or ticket holds a shared lock on the account. Either it commits first, and its session is ended here, or it starts
-    // later, and the code or ticket is rejected.
+    // A transaction that redeems a code or ticket holds a shared lock on the account. If that transaction commits first, its session is ended here. If that
+    // transaction starts later, the code or ticket is rejected.
     await tx.query('SELECT FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
     await denyCodes(tx, 'user_id = $1', [userId]);
     await tx.query(`DELETE FROM sso_transaction WHERE user_id = $1 AND status = 'ARRIVED'`, [userId]);
@@ -256,7 +256,7 @@ export class SessionsService {
 
   /**
    * Ends the sessions of a provider except `kept`, and invalidates its approved device codes and pending sign-ins, in the transaction that disables or removes
-   * the provider or narrows whom it admits.
+   * the provider or restricts who can sign in through it.
    */
   async endProviderIn(
     tx: EntityManager,
@@ -277,7 +277,7 @@ export class SessionsService {
     await this.endIn(tx, actor, 'issuer-disabled', trusts, [issuerId]);
   }
 
-  /** Drops the person's sessions from the cache of this process, so that the next call reads the person's roles and state again. */
+  /** Drops the person's sessions from this process's cache, so that the next call reads the person's roles and state again. */
   async forgetAllOf(userId: string): Promise<void> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT id FROM auth_session WHERE user_id = $1 AND expires_at > now() ORDER BY id DESC LIMIT 1000`,
@@ -286,7 +286,7 @@ export class SessionsService {
     for (const { id } of rows) this.callers.forget(id);
   }
 
-  /** Returns the provider through which the caller signed in, and the hint for a logout there; undefined for other sign-ins. */
+  /** Returns the provider through which the caller signed in, and the logout hint for the provider; undefined for other sign-ins. */
   async externalOf(caller: Caller): Promise<{ providerId: string; logoutHint: string | undefined } | undefined> {
     const session = await this.db.manager.findOneBy(Session, { id: caller.session?.id ?? '' });
     if (session === null || session.providerId === null) return undefined;

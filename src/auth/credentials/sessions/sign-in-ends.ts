@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { secretHashOf } from '../../model/secret-text.js';
 import { changedMeanwhile } from './session-grounds.js';
 
-/** Minutes for which the end of a session is remembered. A sign-in attempt at a provider expires earlier. */
+/** Number of minutes for which the end of a session is remembered. Sign-in attempts at a provider expire earlier. */
 const KEPT_MINUTES = 15;
 
 /** A person, a session, or a session of a person at an identity provider, as named in the logout. */

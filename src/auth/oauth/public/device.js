@@ -29,7 +29,7 @@ async function show(email, password) {
   byId('decide').hidden = false;
 }
 
-/** The page's own sign-in is of no use once the answer is given. */
+/** Sends the decision, and ends the page's session, which is no longer needed. */
 async function decide(answer, words) {
   await call('POST', `${place()}/${answer}`);
   await call('POST', '/api/auth/logout');
@@ -51,4 +51,4 @@ find.addEventListener('submit', (event) => {
   guarded(() => show(find.email.value, find.password.value));
 });
 byId('yes').addEventListener('click', () => guarded(() => decide('approve', 'Done. Go back to your device.')));
-byId('no').addEventListener('click', () => guarded(() => decide('deny', 'The device was sent away.')));
+byId('no').addEventListener('click', () => guarded(() => decide('deny', 'The request was denied.')));

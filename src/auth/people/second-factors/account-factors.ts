@@ -26,9 +26,9 @@ export class AccountFactors {
   }
 
   /**
-   * Rejects an account without factors if the audit log contains a factor for it. An earlier row of the account, restored with its seal, does not list factors
-   * that were added later, and a process that has not read the later row cannot detect the change. The part of the log that this process has already read is
-   * checked first. The rest is read only if that part contains a factor, so that a sign-in does not depend on the HSM.
+   * Rejects an account without factors if the audit log contains a factor for the account. An earlier row of the account, restored with its seal, does not list
+   * factors that were added later, and a process that has not read the later row cannot detect the change. The part of the log that this process has already
+   * read is checked first. The rest is read only if that part contains a factor, so that a sign-in does not depend on the HSM.
    */
   private async assertNoneLogged(userId: string): Promise<void> {
     if (this.ledger.known()?.hasFactor(userId) !== true) return;

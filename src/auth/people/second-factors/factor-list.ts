@@ -10,7 +10,7 @@ import { SecondFactor } from './second-factor.entity.js';
  * factorsOf returns the confirmed factors of an account, ordered by ID. The sealed list in the account must match the rows: if a factor was deleted
  * or added directly in the database, the sign-in fails instead of requiring fewer factors.
  *
- * @param account the row that authenticated the person. The row is not read again, because it may have been replaced since then.
+ * @param account the row that authenticated the person. The row is not read again, because the row may have been replaced since the authentication.
  * @throws Problem `second-factor.changed`
  */
 export async function factorsOf(tx: EntityManager, account: Pick<User, 'id' | 'factors'>): Promise<SecondFactor[]> {

@@ -31,7 +31,7 @@ export class PasskeysController {
 
   /**
    * Confirm a passkey
-   * @remarks Activates the passkey. If it is the first second factor, the response contains recovery codes.
+   * @remarks Activates the passkey. If the passkey is the first second factor, the response contains recovery codes.
    */
   @Post('second-factors/passkeys/confirm')
   @HttpCode(200)

@@ -166,7 +166,7 @@ export class PasskeysService {
     return taken.length === 1;
   }
 
-  /** Returns the result of a verification; empty if the library throws. The reason is only written to the service log. */
+  /** Returns the result of a verification, or an empty object if the library throws. The reason is only written to the service log. */
   private async attempt<T extends object>(verify: () => Promise<T>): Promise<Partial<T>> {
     try {
       return await verify();

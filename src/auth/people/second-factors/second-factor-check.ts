@@ -10,10 +10,10 @@ import { PasskeysService } from './passkeys.service.js';
 import { SecondFactorsService } from './second-factors.service.js';
 
 export interface ShownFactors {
-  /** Six digits from an authenticator app. */
+  /** Six-digit code from an authenticator app. */
   readonly totp?: string | undefined;
   readonly recoveryCode?: string | undefined;
-  /** Response of a passkey to a challenge of this service. */
+  /** A passkey's response to a challenge from this service. */
   readonly passkey?: AuthenticationResponseJSON | undefined;
 }
 
@@ -29,7 +29,7 @@ export class SecondFactorCheck {
   ) {}
 
   /**
-   * Verifies the second factor of a person whose password was verified. Succeeds without a factor if the person has none.
+   * Verifies the second factor of a person whose password was verified. Succeeds without a second factor if the person has no second factor.
    *
    * @param account the row whose password was verified
    * @returns the authentication methods (RFC 8176)
@@ -44,7 +44,7 @@ export class SecondFactorCheck {
         'A second factor is required. Send "totp" with a code from your authenticator app, "passkey", or "recoveryCode" as well.';
       throw new Problem('unauthenticated', 'auth.second-factor-needed', detail);
     }
-    // Guesses at codes are counted separately, so that a correct password does not reset the count.
+    // Guesses at codes are counted separately, so that a correct password does not reset the count of wrong codes.
     const attempt = { rule: 'second factor of person', subject: userId } as const;
     await this.throttle.assertMayTry([attempt]);
     if (!(await this.isRight(userId, factors, shown)))

@@ -19,7 +19,7 @@ export class SecondFactor extends SealedEntity {
   @Column('text', { default: 'totp' })
   kind: 'totp' | 'passkey';
 
-  /** Name that the person gave the factor. */
+  /** Name that the person chose for the factor. */
   @Column('text')
   name: string;
 
@@ -56,7 +56,7 @@ export class SecondFactor extends SealedEntity {
 /** A WebAuthn challenge for a person's passkey; valid once, for a few minutes. */
 @Entity('passkey_challenge')
 export class PasskeyChallenge {
-  /** SHA-256 of the challenge as it is sent (base64url). */
+  /** SHA-256 of the challenge as sent (base64url). */
   @PrimaryColumn('bytea')
   hash: Buffer;
 
@@ -71,7 +71,7 @@ export class PasskeyChallenge {
   expiresAt: Date;
 }
 
-/** A code that can be used once instead of a lost authenticator. */
+/** A single-use code that replaces a lost authenticator. */
 @Entity('recovery_code')
 @Sealed<RecoveryCode>({
   except: [],

@@ -29,7 +29,7 @@ export class SecondFactorsController {
 
   /**
    * Begin authenticator app enrolment
-   * @remarks Returns a secret for an authenticator app. The app becomes active when you confirm it with a code.
+   * @remarks Returns a secret for an authenticator app. The app becomes active when you confirm the app with a code.
    */
   @Post('second-factors/totp')
   @Person()
@@ -40,7 +40,7 @@ export class SecondFactorsController {
 
   /**
    * Confirm an authenticator app
-   * @remarks Activates the authenticator app. If it is the first second factor, the response contains recovery codes.
+   * @remarks Activates the authenticator app. If the app is the first second factor, the response contains recovery codes.
    */
   @Post('second-factors/totp/:id/confirm')
   @HttpCode(200)
@@ -56,7 +56,7 @@ export class SecondFactorsController {
 
   /**
    * Remove a second factor
-   * @remarks Removes one of your authenticator apps or passkeys.
+   * @remarks Removes an authenticator app or a passkey from your account.
    */
   @Delete('second-factors/:id')
   @HttpCode(204)

@@ -15,7 +15,7 @@ export class BeginTotpBody {
 }
 
 export class ConfirmTotpBody {
-  /** Six digits from the app. */
+  /** Six-digit code from the app. */
   @ApiProperty({ example: '123456' }) @InGroups() @Matches(TOTP_CODE) code: string;
 }
 

@@ -67,7 +67,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Adds a factor that has been verified. @returns recovery codes if it is the first factor; otherwise an empty list */
+  /** Adds a factor that has been verified. @returns recovery codes if the added factor is the person's first factor; otherwise an empty list */
   async add(caller: Caller, factor: Partial<SecondFactor> & { id: string }): Promise<string[]> {
     return this.db.transaction(async (tx) => {
       await insertSealed(tx, SecondFactor, factor);

@@ -12,7 +12,7 @@ import { SessionsService } from '../../credentials/sessions/sessions.service.js'
 import { IdParam } from '../../../platform/http/id-param.js';
 import { SessionList } from '../../credentials/sessions/sessions.dto.js';
 
-/** CurrentSessionController opens browser sessions, and ends or steps up the session of the caller. */
+/** CurrentSessionController opens browser sessions, and ends or steps up the caller's session. */
 @ApiTags('Authentication')
 @Controller('api/auth')
 export class CurrentSessionController {
@@ -45,7 +45,7 @@ export class CurrentSessionController {
 
   /**
    * Log out
-   * @remarks Ends the session of the access token, with its refresh tokens, or the session of the browser.
+   * @remarks Ends the session of the access token and revokes its refresh tokens, or ends the browser session.
    */
   @Post('logout')
   @HttpCode(204)
@@ -57,7 +57,7 @@ export class CurrentSessionController {
 
   /**
    * Step up a session
-   * @remarks Verifies the user's identity again. Sensitive operations require a step-up within the last five minutes. In a session of an OAuth client, only a
+   * @remarks Verifies the user's identity again. Sensitive operations require a step-up within the last five minutes. In an OAuth client's session, only a
    * step-up in that session counts.
    */
   @Post('step-up')
@@ -91,7 +91,7 @@ export class SessionsController {
 
   /**
    * End a session
-   * @remarks Ends one of your sessions. Every process rejects it within five seconds.
+   * @remarks Ends one of your sessions. Every process rejects the session within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

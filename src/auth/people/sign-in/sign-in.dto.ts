@@ -12,11 +12,11 @@ import type { Tokens } from '../../credentials/callers/token-grants.js';
 import { TOTP_CODE } from '../second-factors/totp.js';
 
 class FactorsBody {
-  /** Six digits from your authenticator app, if you have one. */
+  /** Six-digit code from your authenticator app, if you have registered an app. */
   @ApiProperty({ example: '123456', required: false }) @IsOptional() @InGroups() @Matches(TOTP_CODE) totp?: string;
   /** One of your recovery codes, instead of `totp`. @example 7YKQ-2MDA-X0CE-91RT */
   @Optional(Text(1, 40)) recoveryCode?: string;
-  /** Response of a passkey to `passkey-challenge`, instead of `totp`. */
+  /** A passkey's response to the challenge from `passkey-challenge`, instead of `totp`. */
   @Optional(Nested(PasskeyAnswerBody)) passkey?: PasskeyAnswerBody;
 }
 

@@ -31,7 +31,7 @@ export class AccountService {
     this.resets.forgot(email, origin);
   }
 
-  /** Sets the password of the user to whom the link was sent. All sessions of the user end. A second factor is still required to sign in. */
+  /** Sets the password of the user to whom the link was sent, and ends all of the user's sessions. A second factor is still required to sign in. */
   async resetPassword(token: string, password: string, origin: Origin): Promise<void> {
     const user = await this.resets.userOf(token);
     const by = { kind: 'user', id: user.id, name: user.email, origin } as const;

@@ -12,8 +12,8 @@ interface AdministratorRows {
 }
 
 /**
- * Locks every administrator until the transaction ends, and returns the IDs of the administrators who can sign in. The lock serializes changes that could
- * remove an administrator, so that two administrators cannot remove each other.
+ * Locks the accounts of all administrators until the transaction ends, and returns the IDs of the administrators who can sign in. The lock serializes changes
+ * that could remove an administrator, so that two administrators cannot remove each other.
  */
 export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
   await tx.query(`SELECT id FROM user_account WHERE 'admin' = ANY(roles) ORDER BY id FOR UPDATE`);
@@ -22,7 +22,7 @@ export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
 }
 
 /**
- * Returns the IDs of the enabled administrators who can sign in, without accounts that were modified directly in the database.
+ * Returns the IDs of the enabled administrators who can sign in, excluding accounts that were modified directly in the database.
  *
  * @throws Problem `audit-log.incomplete` while the audit log has a fault
  */
@@ -36,8 +36,8 @@ export async function administratorsWhoCanSignIn(tx: EntityManager): Promise<str
 }
 
 /**
- * Returns the ID of an administrator who can sign in, because a password is set or the person has an identity at an enabled identity provider whose rules can
- * grant the admin role. Each sign-in at a provider sets the roles again.
+ * Returns the administrator's ID if the administrator can sign in: a password is set, or the administrator has an identity at an enabled identity provider
+ * whose rules can grant the admin role. Each sign-in at a provider sets the roles again.
  */
 function administratorIn(tx: EntityManager, row: AdministratorRows): string | undefined {
   const seals = sealsOf(tx);

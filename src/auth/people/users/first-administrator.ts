@@ -5,7 +5,10 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { UsersService } from '../../model/users.service.js';
 import { AdministratorWatch } from './administrator-watch.js';
 
-/** FirstAdministrator creates an administrator from SVC_ADMIN_EMAIL if the service has no users. At start, it warns if no administrator can sign in. */
+/**
+ * FirstAdministrator creates an administrator from SVC_ADMIN_EMAIL if the service has no users. At startup, FirstAdministrator warns if no administrator can
+ * sign in.
+ */
 @Injectable()
 export class FirstAdministrator implements OnApplicationBootstrap {
   private readonly logger = new Logger(FirstAdministrator.name);
@@ -24,8 +27,8 @@ export class FirstAdministrator implements OnApplicationBootstrap {
   }
 
   /**
-   * Reports whether the audit log records an account. If the HSM does not respond, the unverified entries in the database are used. The result for a damaged
-   * log is true.
+   * Reports whether the audit log records an account. If the HSM does not respond, the unverified entries in the database are used. Returns true if the log is
+   * damaged.
    */
   private async hadUsers(): Promise<boolean> {
     try {

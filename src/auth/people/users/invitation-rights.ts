@@ -16,7 +16,10 @@ interface OpenInvitation {
   readonly inviter_id: string | null;
 }
 
-/** InvitationRights enforces that an invitation grants only the roles that its inviter may grant, while the invitation is open and when it is accepted. */
+/**
+ * InvitationRights enforces that an invitation grants only the roles that its inviter may grant, both while the invitation is open and when the invitation is
+ * accepted.
+ */
 @Injectable()
 export class InvitationRights {
   constructor(
@@ -47,14 +50,14 @@ export class InvitationRights {
     return isOpen ? accepted.roles : undefined;
   }
 
-  /** Revokes the open invitations of a user whose roles were changed, if the user can no longer grant the roles of the invitation. */
+  /** Revokes the open invitations of a user whose roles were changed, if the user can no longer grant the roles in the invitation. */
   async revokeUngrantable(tx: EntityManager, by: Actor & { origin: Origin }, personId: string): Promise<void> {
     const open: OpenInvitation[] = await tx.query(
       `SELECT id, roles, inviter_id FROM invitation
        WHERE inviter_person = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY id FOR UPDATE`,
       [personId],
     );
-    // One lookup per inviter and roles, so that a user with many open invitations cannot delay being disabled.
+    // One lookup per combination of inviter and roles, so that many open invitations do not delay disabling a user.
     const alike = Map.groupBy(open, ({ inviter_id: inviter, roles }) => JSON.stringify([inviter, roles]));
     for (const invitations of alike.values()) {
       const [{ inviter_id: inviter, roles } = { inviter_id: null, roles: [] }] = invitations;

@@ -37,7 +37,7 @@ export class Invitation extends SealedEntity {
   inviterPerson: string | null;
 
   /**
-   * IDs other than the inviter's whose rights the invitation requires: the owner of a key or client, everyone to whom its secret was shown, and the
+   * IDs of everyone other than the inviter whose rights the invitation requires: the owner of a key or client, everyone to whom its secret was shown, and the
    * client of the session.
    */
   @Column('text', { array: true, nullable: true })

@@ -20,7 +20,8 @@ function operator() {
 }
 
 /**
- * OperatorAccounts changes accounts for the machine's operator, who has access to the service configuration. Operators use it to recover if nobody can sign in.
+ * OperatorAccounts changes accounts for the machine's operator, who has access to the service configuration. Operators use this service to recover if nobody
+ * can sign in.
  */
 @Injectable()
 export class OperatorAccounts {

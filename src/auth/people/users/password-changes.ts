@@ -14,7 +14,7 @@ import { User } from '../../model/user.entity.js';
 interface ChangeOptions {
   /** ID of the session that is kept. */
   readonly kept?: string | undefined;
-  /** Runs first in the same transaction; if it throws, the change fails. */
+  /** Function that runs first in the same transaction. If the function throws, the password is not changed. */
   readonly first?: (tx: EntityManager) => Promise<void>;
 }
 

@@ -79,7 +79,7 @@ export class PasswordResetsService {
     const identity = await this.db.manager.findOneBy(ExternalIdentity, { userId: id });
     if (identity === null) return;
     const provider = await this.db.manager.findOneBy(IdentityProvider, { id: identity.providerId });
-    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}". If sign-in there is impossible, an operator can create a link with "sealwright-admin user reset-password".`;
+    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}". If the user cannot sign in there, an operator can create a link with "sealwright-admin user reset-password".`;
     throw new Problem('conflict', 'user.of-provider', detail);
   }
 

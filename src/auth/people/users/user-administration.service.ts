@@ -106,7 +106,8 @@ export class UserAdministrationService {
 }
 
 /**
- * Rejects a change of the roles of a user whose identity provider sets the roles again at the next sign-in. The machine's operator may change them until then.
+ * Rejects a change to the roles of a user whose identity provider sets the roles again at the next sign-in. The machine's operator may change the roles, which
+ * then apply until the next sign-in.
  *
  * @throws Problem 409 `user.of-provider`
  */
@@ -131,7 +132,8 @@ function lastAdministrator(): Problem {
 }
 
 /**
- * Verifies that the caller has every scope of the roles. Callers can grant only scopes that they have, and can change only users whose scopes they all have.
+ * Verifies that the caller has every scope of the roles. Callers can grant only scopes that they have, and cannot change a user who has a scope that they do
+ * not have.
  */
 export function assertMayGrant(caller: Pick<Caller, 'scopes'>, roles: readonly RoleName[]): void {
   const beyond = scopesBeyond(caller.scopes, scopesOf(roles));

@@ -115,7 +115,8 @@ const POLICY =
 const page = (name: string) => readFileSync(join(import.meta.dirname, 'public', name), 'utf8');
 
 /**
- * AccountController serves the page to which links in emails point. The secret is in the fragment of the link, so it appears in no log and no Referer header.
+ * AccountController serves the page to which links in emails point. The secret is in the fragment of the link, so the secret does not appear in logs or Referer
+ * headers.
  */
 @ApiExcludeController()
 @Controller('account')

@@ -45,7 +45,7 @@ export class UserView {
 }
 
 export class UsersQuery extends PageQuery {
-  /** Only users with this email address. A final `*` matches every address that starts with the text before it. @example ada@example.com */
+  /** Only users with this email address. A trailing `*` matches every address that starts with the characters before the `*`. @example ada@example.com */
   @Optional(Text(1, 320)) email?: string;
 }
 

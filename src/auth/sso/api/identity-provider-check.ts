@@ -130,12 +130,12 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
     {
       check: 'entry point',
       ok: true,
-      detail: secure ? entryPoint : `${entryPoint}: users are redirected there without TLS.`,
+      detail: secure ? entryPoint : `${entryPoint}: users are redirected to this URL without TLS.`,
     },
   ];
 }
 
-/** Checks certificates by the rules of sign-in, which accepts an expired certificate because an administrator pinned it. */
+/** Checks certificates by the same rules as a sign-in, which accepts an expired certificate because an administrator pinned the certificate. */
 function ofCertificates(text: string, check: string): ProviderFinding[] {
   try {
     return readSamlCertificates(text).map(({ certificate: { subject, validToDate } }) => {

@@ -41,7 +41,10 @@ export class IdentityProviderView {
    * @example https://sign.example.com/api/auth/oidc/callback/example
    */
   redirectUri: string;
-  /** `shared`: this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI with the provider, then set `redirect` to `own`. */
+  /**
+   * `shared` means that this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI with the provider, then set
+   * `redirect` to `own`.
+   */
   @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
   /** Version of the provider. The ETag is this value in double quotes. @example 3 */
   version: number;
@@ -129,7 +132,7 @@ export class TestAccountView {
 export class SignInTrialView {
   /** @example example */
   provider: string;
-  /** Reason why the sign-in would be refused; null if it would succeed. */
+  /** Reason why the sign-in would be refused; null if the sign-in would succeed. */
   @ApiProperty({ type: () => TestProblemView, nullable: true, example: null }) problem: TestProblemView | null;
   /** The provider's identifier for the person; null if the response was refused. @example 'ada-248289761001' */
   subject: string | null;
@@ -150,7 +153,7 @@ export class SignInTrialView {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] }) roles: RoleName[];
   /** Groups that the user would have. @example ["release"] */
   groups: string[];
-  /** The account that would be used; null if there is none. */
+  /** The account that the sign-in would use; null if the sign-in would use no account. */
   @ApiProperty({
     type: () => TestAccountView,
     nullable: true,

@@ -87,7 +87,7 @@ export class IdentityProvidersController {
 
   /**
    * Update an OpenID provider
-   * @remarks Changes settings of an OpenID Connect provider. Omitted members are unchanged. Null resets a member to its default.
+   * @remarks Changes settings of an OpenID Connect provider. Omitted members remain unchanged. Null resets a member to its default.
    */
   @Patch('oidc/:name')
   @Needs('settings:write')
@@ -105,7 +105,7 @@ export class IdentityProvidersController {
 
   /**
    * Update a SAML provider
-   * @remarks Changes settings of a SAML provider. Omitted members are unchanged. Null resets a member to its default.
+   * @remarks Changes settings of a SAML provider. Omitted members remain unchanged. Null resets a member to its default.
    */
   @Patch('saml/:name')
   @Needs('settings:write')

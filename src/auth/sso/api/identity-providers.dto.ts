@@ -60,7 +60,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   issuer: string;
   /** @example sealwright */
   @Text(1, 200) clientId: string;
-  /** Write-only. If omitted, the stored secret is kept. @example 5e7a0c */
+  /** Client secret; write-only. If omitted, the stored secret is kept. @example 5e7a0c */
   @Optional(Text(1, 500)) clientSecret?: string;
   /**
    * How this service authenticates to the provider (OpenID Connect Core section 9). Defaults to the method that the provider publishes. With
@@ -73,7 +73,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Optional(OneOf(['token-endpoint', 'issuer'], { nullable: true, default: 'token-endpoint' }))
   @Nullable()
   assertionAudience?: 'token-endpoint' | 'issuer' | null;
-  /** With `private_key_jwt`: generate a new key. Register the new key with the provider at the same time. */
+  /** With `private_key_jwt`: whether to generate a new key. Register the new key with the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
   @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
   @IsOptional()
@@ -95,8 +95,8 @@ export class OidcProviderBody extends IdentityProviderBody {
   acrValues?: string[] | null;
   /**
    * Redirect URI that is registered with the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is
-   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. If
-   * omitted, it remains unchanged.
+   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. A provider can be changed to `shared` only if no other provider
+   * uses the shared redirect URI. If omitted, the redirect URI remains unchanged.
    */
   @Optional(OneOf(['own', 'shared'])) redirect?: OidcRedirect;
 
@@ -138,7 +138,10 @@ export class RequestedAuthnContextBody {
   @Matches(URI, { each: true })
   classes: string[];
   @Optional(OneOf(COMPARISONS, { default: 'exact' })) comparison?: (typeof COMPARISONS)[number];
-  /** URIs of further classes that satisfy the request, such as stronger ones with `minimum`: only the provider knows which class is stronger. Required if `comparison` is `better`, because a class is not better than itself. */
+  /**
+   * URIs of further classes that satisfy the request, such as stronger classes with `minimum`, because only the provider knows which class is stronger.
+   * Required if `comparison` is `better`, because a class is not better than itself.
+   */
   @ApiProperty({ example: ['https://refeds.org/profile/mfa'], required: false })
   @IsOptional()
   @IsArray()
@@ -154,7 +157,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
   @IsUrl(LOCAL) @Length(1, 500) entryPoint: string;
   /**
-   * Certificates of the keys with which the provider signs assertions, as PEM or as base64 of the DER. During a rotation of the provider's key, send the old
+   * Certificates of the keys with which the provider signs assertions, as PEM or as base64-encoded DER. During a rotation of the provider's key, send the old
    * and the new certificate. One string may contain several certificates.
    */
   @ListOf(Text(1, 20_000), {
@@ -189,7 +192,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Optional(Nested(RequestedAuthnContextBody, { nullable: true, example: null }))
   @Nullable()
   requestedAuthnContext?: RequestedAuthnContextBody | null;
-  /** Generate a new signing key. Register the new certificate (in the metadata) with the provider at the same time. */
+  /** Whether to generate a new signing key. Register the new certificate (in the metadata) with the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {
@@ -228,7 +231,7 @@ function requestedContext({ classes, comparison = 'exact', accepted = [] }: Requ
   return { classes, comparison, ...(accepted.length === 0 ? {} : { accepted }) };
 }
 
-/** Changes to an OpenID Connect provider: omitted members are unchanged, null resets a member to its default. */
+/** Changes to an OpenID Connect provider. Omitted members remain unchanged. Null resets a member to its default. */
 export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBody, ['toOrder'])) {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()
@@ -243,7 +246,7 @@ export class ChangeOidcProviderBody extends PartialType(OmitType(OidcProviderBod
   }
 }
 
-/** Changes to a SAML 2.0 provider: omitted members are unchanged, null resets a member to its default. */
+/** Changes to a SAML 2.0 provider. Omitted members remain unchanged. Null resets a member to its default. */
 export class ChangeSamlProviderBody extends PartialType(OmitType(SamlProviderBody, ['toOrder'])) {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, required: false, nullable: true, example: ['viewer'] })
   @Nullable()

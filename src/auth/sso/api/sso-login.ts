@@ -17,7 +17,7 @@ export class SsoLogin {
 
   /**
    * Redirects the browser to the provider. If another site started the request, the browser is redirected to the page in `returnTo` instead, where a person who
-   * is not signed in can start the sign-in. Otherwise, another site could replace a person's session with one for an attacker's account (login CSRF).
+   * is not signed in can start the sign-in. Otherwise, another site could replace a person's session with a session for an attacker's account (login CSRF).
    */
   async start(
     request: FastifyRequest,
@@ -43,8 +43,8 @@ function isSentByAnotherSite({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * assertOpened rejects a message from a page that sends requests in the background: the page could exhaust the limit of its visitor's network. Browsers that
- * send Sec-Fetch-Dest open messages as documents. Providers also open logout messages in frames.
+ * assertOpened rejects a message from a page that sends requests in the background, because the page could exhaust the rate limit of its visitor's network.
+ * Browsers that send Sec-Fetch-Dest open messages as documents. Providers also open logout messages in frames.
  *
  * @throws Problem 403 `auth.cross-site`
  */

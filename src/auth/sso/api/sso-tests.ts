@@ -8,7 +8,10 @@ import { SamlService } from '../saml/saml.service.js';
 import type { SignInTrial } from '../sign-in/sign-in-trial.js';
 import { SsoTransactions } from '../sign-in/sso-transactions.js';
 
-/** SsoTests runs test sign-ins, which show what a sign-in would do. They change nothing but the NameID format of a provider with `nameIdFormat: null`. */
+/**
+ * SsoTests runs test sign-ins, which show what a sign-in would do. Test sign-ins change only the recorded NameID format of a provider whose `nameIdFormat` is
+ * null.
+ */
 @Injectable()
 export class SsoTests {
   constructor(

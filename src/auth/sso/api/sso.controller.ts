@@ -105,7 +105,7 @@ export class SsoLogoutController {
     if (external?.logoutHint === undefined) return { redirect: null };
     const provider = await this.providers.enabledById(external.providerId);
     const logout = provider.kind === 'oidc' ? this.oidc : this.saml;
-    // The session here has ended in any case, even if the provider is unavailable.
+    // The session in this service has already ended, even if the provider is unavailable.
     return { redirect: (await logout.redirectTo(provider, external.logoutHint).catch(() => undefined)) ?? null };
   }
 }

@@ -4,7 +4,7 @@ import { OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
 export class SsoLoginQuery {
   /** Name of the identity provider; optional if there is only one. */
   @Optional(Text(1, 40)) provider?: string;
-  /** Path on this site to return to. The fragment contains the ticket or, for a cookie, the code of an error. */
+  /** Path on this site to return to. The fragment contains the ticket or, if a sign-in with `answer=cookie` fails, the error code. */
   @Optional(Text(0, 500)) returnTo?: string;
   /**
    * Result of the sign-in. `ticket` (default): a ticket that can be exchanged for tokens at `sso/tokens`. `cookie`: the browser receives a session in a cookie.
@@ -27,7 +27,7 @@ export class OidcKeysQuery {
 }
 
 export class OidcKeySetView {
-  /** JWKs (RFC 7517) with the certificate (x5c) and its hash, which is also the key ID. */
+  /** JWKs (RFC 7517) with the certificate (x5c) and the certificate's hash, which is also the key ID. */
   @ApiProperty({
     type: 'array',
     items: { type: 'object', additionalProperties: true },
@@ -38,7 +38,7 @@ export class OidcKeySetView {
 
 export class SignOutView {
   /**
-   * URL to redirect the browser to, so that the user is also signed out at the provider; null if the provider has no such URL.
+   * URL to which to redirect the browser, so that the user is also signed out at the provider; null if no logout URL is available.
    * @example https://login.example.com/session/end?id_token_hint=e30
    */
   redirect: string | null;

@@ -17,8 +17,8 @@ export function withoutNulls(members: Members): Members {
 }
 
 /**
- * Normalizes the response of a token endpoint to RFC 6749 section 5.1: null members and an empty refresh token are removed, a list of scopes is
- * joined, and a missing `token_type` becomes Bearer. Only the ID token is evidence; it is verified as received.
+ * Normalizes the response of a token endpoint to RFC 6749 section 5.1: null members and an empty refresh token are removed, a list of scopes is joined, and a
+ * missing `token_type` becomes Bearer. Only the ID token is evidence, and the ID token is verified as received.
  */
 export function tokenAnswer(answer: ProviderAnswer): ProviderAnswer {
   const given = membersIn(answer.body);

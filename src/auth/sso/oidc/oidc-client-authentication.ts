@@ -49,8 +49,8 @@ export async function clientAuthenticationOf(
 }
 
 /**
- * Returns HTTP Basic authentication with both parts form-encoded (RFC 6749 section 2.3.1). Unlike openid-client, it does not encode `-`, `_` and `.`, which are
- * common in client IDs, because some providers do not decode the parts.
+ * Returns HTTP Basic authentication with both parts form-encoded (RFC 6749 section 2.3.1). Unlike openid-client, this function does not encode `-`, `_` and
+ * `.`, which are common in client IDs, because some providers do not decode the parts.
  */
 function basic(secret: string): oidc.ClientAuth {
   return (_server, { client_id: id }, _body, headers) => {

@@ -11,7 +11,7 @@ const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Tenant names of Entra that admit users of every organization. */
 const EVERY_TENANT = new Set(['common', 'organizations', 'consumers']);
 
-/** Returns the URLs at which an issuer may publish its metadata: with the well-known part after the path of the issuer, or before the path. */
+/** Returns the URLs at which an issuer may publish its metadata: with the well-known part after or before the issuer's path. */
 export function discoveryAddresses(issuer: string): string[] {
   const key = issuerKey(issuer);
   const { origin } = new URL(key);
@@ -30,7 +30,7 @@ export function discoveryAddresses(issuer: string): string[] {
 /**
  * Reads the provider's metadata. The configured issuer determines the URL, and must be equivalent to the issuer in the metadata.
  *
- * @throws Error with the reason if there is no such document, or if it belongs to another issuer
+ * @throws Error with the reason if no metadata document exists, or if the document belongs to another issuer
  */
 export async function readMetadata(issuer: string, read: DocumentReader): Promise<ServerMetadata> {
   const failures: string[] = [];

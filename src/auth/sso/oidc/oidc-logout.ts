@@ -19,7 +19,8 @@ interface VerifiedLogout {
 }
 
 /**
- * OidcLogout implements OpenID Connect logout. It returns the provider's logout URL after a sign-out here, and ends sessions after a logout at the provider.
+ * OidcLogout implements OpenID Connect logout: it returns the provider's logout URL after a sign-out from this service, and ends sessions after a logout at the
+ * provider.
  */
 @Injectable()
 export class OidcLogout {
@@ -40,7 +41,7 @@ export class OidcLogout {
     return oidc.buildEndSessionUrl(configuration, back).href;
   }
 
-  /** Handles a logout token (Back-Channel Logout 1.0 section 2.6). A replayed token does not end sessions that began after it was issued. */
+  /** Handles a logout token (Back-Channel Logout 1.0 section 2.6). A replayed token does not end sessions that began after the token was issued. */
   async byToken(token: string | undefined, origin: Origin): Promise<void> {
     await this.beginnings.logout(origin, async () => {
       const verified = await this.verified(token);

@@ -23,7 +23,7 @@ const TIMEOUT_SECONDS = 10;
 const SKEW_SECONDS = 30;
 
 interface Cached<T> {
-  /** Time at which the configuration used to read the value was changed, in milliseconds. */
+  /** Time at which the configuration with which the value was read was last changed, in milliseconds since 1970. */
   readonly version: number;
   readonly until: number;
   readonly value: Promise<T>;
@@ -83,7 +83,7 @@ export class OidcProviders {
     const isOpen = settings.clientAuthentication == null && method === 'client_secret_basic';
     configuration[oidc.customFetch] =
       isOpen && secret !== undefined ? withPostInstead(metadata, settings, secret, send) : send;
-    // Plain HTTP is meant for providers on the developer's machine.
+    // Plain HTTP is intended for providers on the developer's machine.
     if (!this.config.isProd) oidc.allowInsecureRequests(configuration);
     return configuration;
   }
@@ -169,8 +169,8 @@ export class OidcProviders {
 }
 
 /**
- * Returns the cached value for a provider's current configuration, with a single read at a time. A failure is cached for a few seconds, because
- * anyone can trigger a call to a provider with a sign-in or a logout message.
+ * Returns the cached value for a provider's current configuration. Concurrent calls share a single read. A failure is cached for a few seconds, because anyone
+ * can trigger a call to a provider with a sign-in or a logout message.
  */
 async function cached<T>(
   known: Map<string, Cached<T>>,

@@ -91,7 +91,7 @@ export class OidcService {
 
   /**
    * Verifies that the response came from the provider to which the browser was sent (mix-up, RFC 9700 section 4.4). Each provider has its own redirect URI. At
-   * the shared URI of earlier versions, only `iss` (RFC 9207) distinguishes providers, so it is required if several providers share the URI.
+   * the shared URI of earlier versions, only `iss` (RFC 9207) distinguishes providers, so `iss` is required if several providers share the URI.
    *
    * @throws Problem `sso.refused`, `sso.redirect-shared`
    */
@@ -148,7 +148,7 @@ export class OidcService {
     };
   }
 
-  /** Returns the URL to which the browser is redirected. The request is pushed if the provider requires it (RFC 9126 section 5). */
+  /** Returns the URL to which the browser is redirected. The request is pushed if the provider requires pushed authorization requests (RFC 9126 section 5). */
   private async authorizationUrl(
     provider: IdentityProvider,
     configuration: oidc.Configuration,
@@ -198,8 +198,8 @@ export class OidcService {
 }
 
 /**
- * Returns the requested scopes that were not granted. A provider lists the granted scopes if they differ from the request (RFC 6749 section 5.1).
- * Google calls `email` `https://www.googleapis.com/auth/userinfo.email`. offline_access only affects refresh tokens, so it is ignored.
+ * Returns the requested scopes that were not granted. A provider lists the granted scopes if they differ from the request (RFC 6749 section 5.1). Google
+ * returns the scope `email` as `https://www.googleapis.com/auth/userinfo.email`. `offline_access` is ignored, because it affects only refresh tokens.
  */
 function withheldScopes(requested: readonly string[], granted: string | undefined): string[] {
   if (granted === undefined) return [];

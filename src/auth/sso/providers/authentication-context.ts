@@ -29,7 +29,7 @@ export function assertStrongEnough(provider: Pick<IdentityProvider, 'settings'>,
   if (contexts.length > 0 && contexts.every((context) => required.includes(context))) return;
   const came =
     contexts.length === 0 ? 'did not report how it authenticated you' : `authenticated you with ${quoted(contexts)}`;
-  const detail = `The identity provider ${came}. Required: ${required.length === 0 ? 'an authentication context class in the `accepted` setting of this provider, which is empty' : quoted(required, ' or ')}.`;
+  const detail = `The identity provider ${came}. Required: ${required.length === 0 ? 'an authentication context class listed in the "accepted" setting of this provider, which is empty' : quoted(required, ' or ')}.`;
   throw new Problem('forbidden', 'sso.weak-sign-in', detail);
 }
 

@@ -60,7 +60,7 @@ describe('a claim that the provider delivers elsewhere', () => {
     [{ _claim_names: { realm_access: 'src1' } }, 'realm_access.roles'],
     [{ hasgroups: true }, 'groups.name'],
   ])('fails a rule that needs it: %j', (claims, claim) => {
-    expect(judge(claims, claim)).toThrow(`omitted "${claim}"`);
+    expect(judge(claims, claim)).toThrow(`omitted the claim "${claim}"`);
   });
 
   it.each<[Claims, string]>([

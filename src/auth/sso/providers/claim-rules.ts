@@ -8,7 +8,7 @@ import { truncate } from '../../../platform/text/truncate.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import { canonical } from '../../model/users.service.js';
 
-/** Returns the roles of all matching rules. If no rule matches, returns the default roles, or undefined if there are none. */
+/** Returns the roles of all matching rules. If no rule matches, returns the default roles, or undefined if the provider has no default roles. */
 export function rolesOf(
   claims: Claims,
   rules: readonly ClaimRule[],
@@ -84,14 +84,14 @@ export function addressOf(claims: Claims): string {
   const address = text === undefined ? '' : canonical(text);
   const fault = nameFault(address);
   if (fault !== undefined) {
-    const detail = `Your email address "${truncate(address, 100)}" at the identity provider ${fault}. Have it corrected at the provider.`;
+    const detail = `Your email address "${truncate(address, 100)}" at the identity provider ${fault}. Have the address corrected at the provider.`;
     throw new Problem('forbidden', 'sso.address-misleading', detail);
   }
   if (!isPlainAddress(address) || address.length > MAX_ADDRESS_LENGTH)
     throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return a valid email address.');
   if (isUnverified(claims)) {
     const detail =
-      'The identity provider has not verified your email address. Verify it at the provider, then sign in again.';
+      'The identity provider has not verified your email address. Verify the address at the provider, then sign in again.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;
@@ -128,7 +128,7 @@ export function groupsOf(claims: Claims): string[] {
   return [...new Set(named)].slice(0, MAX_GROUPS);
 }
 
-/** The SAML attribute with which Microsoft Entra ID reports that groups are available elsewhere, and the attribute that it then omits. */
+/** The SAML attribute with which Microsoft Entra ID reports that groups are available elsewhere, and the attribute that Entra ID omits in this case. */
 const ENTRA_GROUPS_LINK = 'http://schemas.microsoft.com/claims/groups.link';
 const ENTRA_GROUPS = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups';
 
@@ -151,7 +151,7 @@ export function assertNothingLeftOut(
   const needed = absent.find(({ claim }) => missing.some((name) => claim === name || claim.startsWith(`${name}.`)));
   if (needed === undefined && absent[0] !== undefined && withheld.length > 0) throw notGranted(withheld, absent[0]);
   if (needed === undefined) return;
-  const detail = `The identity provider omitted "${needed.claim}", because it has too many values. Configure the provider to send fewer, for example only the groups assigned to the application.`;
+  const detail = `The identity provider omitted the claim "${needed.claim}", because the claim has too many values. Configure the provider to send fewer values, for example only the groups assigned to the application.`;
   throw new Problem('forbidden', 'sso.claims-left-out', detail);
 }
 

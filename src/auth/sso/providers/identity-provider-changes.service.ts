@@ -40,7 +40,7 @@ export interface IdentityProviderOrder {
   readonly label: string;
   readonly enabled: boolean;
   readonly settings: OidcSettings | SamlSettings;
-  /** If absent, the stored secret is kept. */
+  /** New client secret; if absent, the stored secret is kept. */
   readonly clientSecret?: string;
   /** Whether to create a new signing key even if a key is stored. */
   readonly newKey?: boolean;
@@ -71,7 +71,10 @@ export class IdentityProviderChanges {
     this.record = audit.recorderFor('identity-provider');
   }
 
-  /** Records the NameID format of a test sign-in, which sign-ins must then have, if the settings name no format and no format is recorded yet. */
+  /**
+   * Records the NameID format of a test sign-in, unless the settings specify a format or a format is already recorded. Later sign-ins must have the recorded
+   * format.
+   */
   async keepNameFormat(caller: Caller, { providerId: id, version, format }: TestedNameFormat): Promise<void> {
     await this.db.transaction(async (tx) => {
       const now = await lockSealed(tx, IdentityProvider, { id, version });
@@ -120,7 +123,7 @@ export class IdentityProviderChanges {
     return isThere ? undefined : newSignatureKey(`Sealwright ${name}`);
   }
 
-  /** Rejects an issuer that outbound calls cannot reach. Each call is checked again at the time it is made. */
+  /** Rejects an issuer to which outbound calls are not allowed. Each call is checked again when the call is made. */
   private async assertCallable(issuer: string): Promise<void> {
     const why = await this.outbound.refusalOf(issuer);
     if (why === undefined) return;
@@ -136,7 +139,7 @@ export class IdentityProviderChanges {
     { key, version, confirm }: ChangeConditions & { key: SignatureKey | undefined },
   ): Promise<IdentityProvider> {
     const known = await locked(tx, order.name);
-    // Same lock order as `keepingAdministrators`, which takes a stronger lock.
+    // Same lock order as `keepingAdministrators`, which acquires a stronger lock.
     await lockAdministrators(tx);
     assertMayGrant(await stillMay(tx, caller), rolesIn(order));
     if (version !== undefined && known?.version !== version) throw staleProblem(pathOf(order.name));
@@ -189,8 +192,8 @@ export class IdentityProviderChanges {
   }
 
   /**
-   * Rejects a change of kind or issuer. User identifiers and the secret belong to the provider. Another provider could use the same identifiers for other
-   * people, and would receive the secret.
+   * Rejects a change to the provider's kind or issuer. User identifiers and the secret belong to the provider. Another provider could use the same identifiers
+   * for other people, and would receive the secret.
    */
   private async assertMayBecome(
     tx: EntityManager,
@@ -231,7 +234,10 @@ function rolesIn({ rules, defaultRoles }: IdentityProviderOrder): RoleName[] {
   return [...rules.flatMap(({ roles }) => roles), ...(defaultRoles ?? [])];
 }
 
-/** Reads and locks the provider until the transaction ends. The row lock alone would wait as long as sign-ins keep acquiring shared locks on the row. */
+/**
+ * Reads and locks the provider until the transaction ends. With a row lock alone, the transaction would wait as long as sign-ins keep acquiring shared locks on
+ * the row.
+ */
 async function locked(tx: EntityManager, name: string): Promise<IdentityProvider | null> {
   const known = await tx.findOne(IdentityProvider, { select: { id: true }, where: { name } });
   if (known !== null) await lockTokens(tx, 'identity provider', known.id);
@@ -341,14 +347,14 @@ async function assertNobodyShares(tx: EntityManager, name: string): Promise<void
   });
 }
 
-/** Rejects a client secret that the chosen client authentication does not use. */
+/** Rejects a client secret that the chosen authentication method does not use. */
 function assertSecretFits({ clientAuthentication }: OidcSettings, given: string | undefined): void {
   if (given === undefined) return;
   if (clientAuthentication !== 'none' && clientAuthentication !== 'private_key_jwt') return;
   throw refused(`${clientAuthentication} does not use a client secret; omit it`);
 }
 
-/** Rejects a client authentication without the secret that it requires. */
+/** Rejects an authentication method whose required secret is missing. */
 function assertSecretThere({ clientAuthentication }: OidcSettings, isThere: boolean): void {
   if (isThere || clientAuthentication == null || clientAuthentication === 'none') return;
   throw refused(`is required for ${clientAuthentication}`);

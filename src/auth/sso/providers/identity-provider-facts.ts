@@ -27,7 +27,7 @@ export function differenceOf(before: ProviderRow, now: ProviderRow): Record<stri
   return { ...Object.fromEntries(found), ...secretDifference(before, now) };
 }
 
-/** Returns how the secret changed. The secret itself is never recorded, only whether a secret was stored and whether it changed. */
+/** Returns how the secret changed. The secret itself is never recorded, only whether a secret was stored and whether the secret changed. */
 function secretDifference(before: ProviderRow, now: ProviderRow): Record<string, { from: unknown; to: unknown }> {
   const isSame =
     before.secret === null || now.secret === null ? before.secret === now.secret : before.secret.equals(now.secret);

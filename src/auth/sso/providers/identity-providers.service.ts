@@ -68,7 +68,10 @@ export class IdentityProvidersService {
     return this.existing({ id: providerId, ...state });
   }
 
-  /** Returns the provider whose keys or metadata are published. A named provider may be disabled, because it needs the keys before it is enabled. */
+  /**
+   * Returns the provider whose keys or metadata are published. A named provider may be disabled, because a provider needs the keys before an administrator
+   * enables it.
+   */
   async published(kind: IdentityProviderKind, name: string | undefined): Promise<IdentityProvider> {
     return name === undefined ? this.enabled(kind, name) : this.ofKind(kind, name);
   }

@@ -12,7 +12,8 @@ const ALGORITHM = {
   publicExponent: new Uint8Array([1, 0, 1]),
 } as const;
 /**
- * Validity of the certificate. It exceeds the life of an installation, because providers pin the certificate and a new certificate must be installed manually.
+ * Validity period of the certificate, in years. The period exceeds the lifetime of an installation, because providers pin the certificate and a new certificate
+ * must be installed manually.
  */
 const VALID_YEARS = 20;
 /** Maximum length of a common name (ub-common-name, RFC 5280 appendix A.1). */

@@ -39,7 +39,7 @@ export interface LogoutMessage {
   readonly issuer: string;
   readonly destination: string;
   readonly issuedAt: number;
-  /** NaN if the attribute is not a valid time; undefined if absent. */
+  /** Value of NotOnOrAfter, in milliseconds since 1970; NaN if the attribute is not a valid time, undefined if the attribute is absent. */
   readonly notOnOrAfter: number | undefined;
   readonly inResponseTo: string;
   readonly nameId: string;
@@ -144,7 +144,7 @@ function textOf(root: XmlElement, namespace: string, name: string): string[] {
   return found.map((element) => element.textContent ?? '');
 }
 
-/** Returns the single item; an empty string if there are several. */
+/** Returns the only item; an empty string if there are no items or several items. */
 function only([first = '', ...others]: readonly string[]): string {
   return others.length === 0 ? first : '';
 }

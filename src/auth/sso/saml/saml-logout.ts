@@ -22,8 +22,8 @@ export interface SamlLogoutHint {
 }
 
 /**
- * SamlLogout implements SAML 2.0 single logout (profiles section 4.4). It returns the provider's logout URL after a sign-out here, and ends sessions after a
- * logout at the provider.
+ * SamlLogout implements SAML 2.0 single logout (profiles section 4.4): it returns the provider's logout URL after a sign-out from this service, and ends
+ * sessions after a logout at the provider.
  */
 @Injectable()
 export class SamlLogout {
@@ -47,7 +47,7 @@ export class SamlLogout {
     return signedRedirect(logoutUrl, 'SAMLRequest', { xml: logoutRequest(envelope, who, sessionIndex), privateKey });
   }
 
-  /** Handles a logout message of a provider. @returns the URL to which to redirect the browser */
+  /** Handles a logout message from a provider. @returns the URL to which to redirect the browser */
   async take(arrived: ArrivedMessage | undefined, origin: Origin): Promise<string> {
     try {
       if (arrived === undefined) throw new Error('the message cannot be parsed');

@@ -4,7 +4,7 @@ import { secretHashOf } from '../../model/secret-text.js';
 import { SamlMessageMark } from '../sign-in/sso.entity.js';
 import { Background } from '../../../platform/work/background.js';
 
-/** Minutes for which records are kept: longer than the validity of any message, including clock skew. */
+/** Number of minutes for which records are kept: longer than the validity of any message, including clock skew. */
 const MINUTES = 15;
 
 /** SamlMessageMarks records logout messages that are waiting for a response or have been received. All processes share the records. */

@@ -3,7 +3,7 @@ import { deflateRawSync } from 'node:zlib';
 
 const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
 
-/** NameID as received. A logout request must repeat it exactly. */
+/** NameID as received. A logout request must repeat the NameID exactly. */
 export interface NameId {
   readonly name: string;
   readonly format?: string | undefined;

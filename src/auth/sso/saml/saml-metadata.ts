@@ -20,7 +20,7 @@ export interface ServiceProvider {
   readonly acsUrl: string;
   readonly logoutUrl: string;
   readonly signsRequests: boolean;
-  /** PEM; undefined for a provider created by an earlier version until it is saved again. */
+  /** PEM certificate; undefined for a provider created by an earlier version until the provider is saved again. */
   readonly certificate: string | undefined;
   /** NameID format of requests; if null, the provider decides. */
   readonly nameIdFormat: string | null;

@@ -16,7 +16,7 @@ export interface SamlResponse {
   readonly xml: string;
   /** ID of the request that the response claims to answer. */
   readonly inResponseTo: string;
-  /** Empty if absent. */
+  /** Destination of the response; empty if absent. */
   readonly destination: string;
   /** Whether the response itself is signed, not only the assertion. */
   readonly isSigned: boolean;
@@ -33,7 +33,7 @@ const ENCRYPTED = /<(?:[\w.-]{1,100}:)?EncryptedAssertion\b/;
 export function readSamlResponse(encoded: string | undefined): SamlResponse {
   const text = fromSamlBase64(encoded)?.toString('utf8') ?? '';
   const isEncrypted = ENCRYPTED.test(text);
-  // An encrypted assertion is rejected later, for that reason, so its algorithms are not checked.
+  // An encrypted assertion is rejected later because of the encryption, so its algorithms are not checked here.
   const document = plainDocument(text, 'Response', isEncrypted ? () => true : isAllowed);
   if (document === undefined) throw unreadable();
   const { xml, root } = document;
@@ -56,7 +56,7 @@ function signedReferences(xml: string): string[] {
 
 /**
  * Checks that the response and the signed assertion are addressed to this service, and that every Issuer in them is the expected provider. A response that is
- * not signed itself may omit the Destination (SAML bindings, section 3.5.5.2), because the signed assertion names its Recipient.
+ * not signed itself may omit the Destination (SAML bindings, section 3.5.5.2), because the signed assertion contains the Recipient.
  */
 export function assertAddressedTo(
   { xml, destination, isSigned, inResponseTo }: SamlResponse,

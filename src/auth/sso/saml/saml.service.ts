@@ -38,7 +38,8 @@ const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
 /**
  * SamlService implements a SAML 2.0 service provider. node-saml verifies the signature, the audience and the times. SamlService verifies that the response
- * answers a pending request, that the request is answered once, and the issuer, the recipient and the algorithms (docs/decisions/0007).
+ * answers a pending request, that each request is answered only once, and that the issuer, the recipient and the algorithms are as expected
+ * (docs/decisions/0007).
  */
 @Injectable()
 export class SamlService {
@@ -88,7 +89,7 @@ export class SamlService {
   ): Promise<Assertion> {
     const profile = await this.profileOf(provider, response);
     const { nameIDFormat: nameFormat } = profile;
-    // A test sign-in determines the format if it is not known yet.
+    // A test sign-in determines the NameID format if the format is not known yet.
     const settings = provider.settings as SamlSettings;
     if (row.status !== 'TESTING' || withSeenFormat(settings, nameFormat) === undefined)
       assertNameFormat(settings, nameFormat);

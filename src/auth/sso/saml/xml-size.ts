@@ -1,7 +1,7 @@
 /**
- * Limits on the shape of a message. The time for parsing and canonicalization, which precede signature verification, grows with the number of elements times
- * the namespaces in scope, or with the square of the depth. A message from a provider that sends 1,000 groups has about 2,000 elements, 10 levels and 25
- * attributes from the root to any element.
+ * Limits on the shape of a message. The time for parsing and canonicalization, which precede signature verification, grows with the number of elements
+ * multiplied by the number of namespaces in scope, or with the square of the depth. A message from a provider that sends 1,000 groups has about 2,000 elements,
+ * 10 levels and 25 attributes from the root to any element.
  */
 export const MAX_ELEMENTS = 2500;
 export const MAX_DEPTH = 24;

@@ -11,10 +11,10 @@ export interface Assertion {
   readonly subject: string;
   readonly claims: Claims;
   readonly methods: string[];
-  /** Authentication contexts: `acr` of OIDC, every AuthnContextClassRef of SAML. */
+  /** Authentication contexts: `acr` in OIDC, every AuthnContextClassRef in SAML. */
   readonly contexts: readonly string[];
   readonly externalSession: string | null;
-  /** Hint for a logout at the provider: the ID token of OIDC as received, or the NameID of SAML as JSON; null if the hint is too long. */
+  /** Hint for a logout at the provider: the OIDC ID token as received, or the SAML NameID as JSON; null if the hint is too long. */
   readonly logoutHint: string | null;
   /** Time at which the person authenticated at the provider; null if not reported. */
   readonly authenticatedAt: Date | null;
@@ -27,8 +27,8 @@ export interface Assertion {
 }
 
 /**
- * Maximum length of a subject or a session, which are indexed. OpenID Connect Core section 2 allows 255 characters for a subject, and SAML core section 8.3.7
- * allows 256 characters for a persistent NameID.
+ * Maximum length of a subject or session ID, both of which are indexed. OpenID Connect Core section 2 allows 255 characters for a subject, and SAML core
+ * section 8.3.7 allows 256 characters for a persistent NameID.
  */
 const MAX_IDENTIFIER_LENGTH = 500;
 /** Maximum number of authentication contexts, which the audit log records at each sign-in. Contexts are URIs or short names. */
@@ -44,8 +44,8 @@ const MAX_SKEW_MS = 10 * 60_000;
 /** MAX_SESSION_MS limits the end of the session at the provider. No session of the service lasts that long, and PostgreSQL has a maximum timestamp. */
 const MAX_SESSION_MS = 10 * 366 * 24 * 3600_000;
 /**
- * MAX_LOGOUT_HINT is the maximum length of the logout hint. A longer hint does not fit in the URL of a logout, and each row of a sign-in and of a session
- * contains the hint.
+ * MAX_LOGOUT_HINT is the maximum length of the logout hint. A longer hint does not fit in a logout URL, and the hint is stored in every sign-in and session
+ * row.
  */
 const MAX_LOGOUT_HINT = 8192;
 /** Maximum nesting of claims; deeper claims cannot be serialized as JSON. */

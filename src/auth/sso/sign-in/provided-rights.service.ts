@@ -35,7 +35,10 @@ export class ProvidedRights {
     this.record = audit.recorderFor('user');
   }
 
-  /** Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the admin role. The change applies to open sessions immediately. */
+  /**
+   * Stores the roles and groups that a sign-in provides. The last administrator who can sign in keeps the admin role. The change applies to open sessions
+   * immediately.
+   */
   async apply(
     tx: EntityManager,
     user: User,
@@ -52,12 +55,12 @@ export class ProvidedRights {
   }
 
   /**
-   * Withdraws everything from a user to whom the provider grants no role: roles, groups, sessions with their refresh tokens, approved device codes and API
-   * keys. The last administrator keeps the admin role if the account has a password, which allows a sign-in without the provider.
+   * Withdraws the roles, groups, sessions, refresh tokens, approved device codes and API keys of a user to whom the provider grants no role. The last
+   * administrator keeps the admin role if the account has a password, which allows a sign-in without the provider.
    */
   async withdraw(tx: EntityManager, user: User, identity: ProvidedIdentity, origin: Origin): Promise<void> {
     const { id, name } = identity.provider;
-    // Attributed to the provider, because a disabled person performs no actions.
+    // Attributed to the provider, because a disabled person cannot perform actions.
     const by = { kind: 'anonymous', id, name, origin } as const;
     await this.storeGroups(tx, { ...identity, groups: [] }, by);
     const isLast = user.passwordHash !== null && (await isLastAdministrator(tx, user, []));
@@ -66,7 +69,7 @@ export class ProvidedRights {
     await this.apiKeys.revokeAllIn(tx, by, user.id, 'no-role-at-provider');
   }
 
-  /** Drops the person's credentials from the cache of this process. Call this method after the change has been committed. */
+  /** Drops the person's credentials from this process's cache. Call this method after the change has been committed. */
   async forget(userId: string): Promise<void> {
     await this.sessions.forgetAllOf(userId);
     await this.apiKeys.forgetAllOf(userId);
@@ -96,7 +99,7 @@ export class ProvidedRights {
   }
 }
 
-/** Maximum total length of a user's group names at a provider, in characters. The audit log and the memory of every process contain the names. */
+/** Maximum total length of a user's group names at a provider, in characters. The names are stored in the audit log and in the memory of every process. */
 const MAX_GROUP_CHARACTERS = 16_384;
 
 /** keptGroups returns the groups of a sign-in up to MAX_GROUP_CHARACTERS, giving priority to groups that are members of an approver group. */

@@ -24,7 +24,7 @@ export class ProviderLogouts {
     const actor: Actor & { origin: Origin } = { kind: 'anonymous', id, name, origin };
     const end = { ...what, providerId: id };
     return this.db.transaction(async (tx) => {
-      // Once the lock is held, a ticket that was being exchanged has become a session, or will be refused.
+      // Once the lock is held, a ticket that was being exchanged has been exchanged for a session, or will be refused.
       await lockTokens(tx, 'identity provider', id);
       await this.transactions.discardArrived(tx, end);
       return this.sessions.endExternalIn(tx, actor, end);

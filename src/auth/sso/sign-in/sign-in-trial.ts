@@ -13,7 +13,7 @@ import type { Assertion } from './assertion.js';
 /** SignInTrial describes what a sign-in at a provider would do. */
 export interface SignInTrial {
   readonly provider: string;
-  /** Reason why the sign-in would be refused; null if it would succeed. */
+  /** Reason why the sign-in would be refused; null if the sign-in would succeed. */
   readonly problem: { readonly code: string; readonly detail: string; readonly reason: string | null } | null;
   readonly subject: string | null;
   readonly claims: Claims;
@@ -27,7 +27,7 @@ export interface SignInTrial {
   readonly named?: TestedNameFormat;
 }
 
-/** Returns what a sign-in with this assertion would do, and changes nothing. */
+/** Returns what a sign-in with this assertion would do, without changing anything. */
 export async function trialOf(db: EntityManager, assertion: Assertion): Promise<SignInTrial> {
   const { provider, subject, claims, contexts, methods, nameFormat: format } = assertion;
   const known = await knownUser(db, assertion);
@@ -107,13 +107,14 @@ export function accountDisabled(): Problem {
 }
 
 /**
- * Returns the Problem for an email address that an existing account has. An email address never identifies a person, so the account belongs to someone else.
+ * Returns the Problem for an email address that an existing account uses. An email address never identifies a person, so the account is assumed to belong to
+ * someone else.
  */
 /** @param provider name of another identity provider with the same issuer, which created the account */
 export function addressTaken(provider?: string): Problem {
   const detail =
     provider === undefined
-      ? 'An account with your email address exists, but it is not linked to this identity provider. Sign in to it as before, or contact an administrator.'
+      ? 'An account with your email address exists, but it is not linked to this identity provider. Sign in to that account as before, or contact an administrator.'
       : `You already have an account through the identity provider "${provider}", which has the same issuer. Sign in there.`;
   return new Problem('forbidden', 'sso.address-taken', detail);
 }

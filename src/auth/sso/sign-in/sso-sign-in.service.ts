@@ -32,28 +32,28 @@ export interface Returned {
   readonly sessionId: string | null;
 }
 
-/** ProviderResponse is the response to one attempt, before it is verified. */
+/** ProviderResponse is the response to one attempt, before the response is verified. */
 export interface ProviderResponse {
   readonly row: SsoTransaction;
   readonly provider: IdentityProvider;
   /** Whether the response arrived in the browser that started the sign-in. A SAML response is posted from another site, without the cookie. */
   readonly isBound: boolean;
-  /** Verifies the response. Rejects if it cannot be trusted. */
+  /** Verifies the response. Rejects if the response cannot be trusted. */
   readonly verify: () => Promise<Assertion>;
 }
 
-/** RefusedSignIn is a refusal that sends the browser back to the page from which it started. */
+/** RefusedSignIn is a refusal that sends the browser back to the page from which the sign-in started. */
 export class RefusedSignIn extends Problem {
   constructor(
     { kind, code, message, cause, audit }: Problem,
-    /** Path including the problem code. */
+    /** Path to which the browser is redirected, including the problem code. */
     readonly place: string,
   ) {
     super(kind, code, message, { cause, ...(audit === undefined ? {} : { audit }) });
   }
 }
 
-/** Path where a browser proves that it started the sign-in, and exchanges its ticket for a session cookie if it requested one. */
+/** Path at which a browser proves that it started the sign-in and, if it requested a session cookie, exchanges its ticket for the cookie. */
 const COMPLETE_PATH = '/api/auth/sso/complete';
 
 /** SsoSignInService completes sign-ins at identity providers: it finds or creates the account, sets the roles, and issues the ticket for the session. */
@@ -96,7 +96,7 @@ export class SsoSignInService {
     }
   }
 
-  /** Stores what the sign-in would do, for the person who is testing the provider. */
+  /** Stores the result that the sign-in would have, for the person who is testing the provider. */
   private async concludeTest({ row, provider, verify }: ProviderResponse): Promise<string> {
     const verified = verify().catch(unreadable).then(boundedAssertion);
     const trial = await verified.then(
@@ -169,9 +169,8 @@ export class SsoSignInService {
   }
 
   /**
-   * Redeems a ticket in the browser that started the sign-in, and passes the person to `use` in the same transaction. The transaction first locks the
-   * provider and the account, so that code that ends sessions finds either the ticket or the session that replaced it. A refused ticket is consumed
-   * as well.
+   * Redeems a ticket in the browser that started the sign-in, and passes the person to `use` in the same transaction. The transaction first locks the provider
+   * and the account, so that code that ends sessions finds either the ticket or the session that replaced it. A refused ticket is also consumed.
    */
   async redeem<Result>(
     ticket: string,
@@ -308,7 +307,7 @@ async function personOf(tx: EntityManager, attempt: ArrivedAttempt): Promise<Ret
   return { person: { user, way: provider.kind, methods, external, authenticatedAt, detail, ...until }, sessionId };
 }
 
-/** Returns the authentication time, which is never in the future; the epoch if the provider does not report it. */
+/** Returns the authentication time, which is never in the future; the epoch if the provider does not report the time. */
 function authenticationTimeOf(time: string | null): Date {
   return time === null ? new Date(0) : new Date(Math.min(Date.parse(time), Date.now()));
 }

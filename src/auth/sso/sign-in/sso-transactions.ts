@@ -17,7 +17,7 @@ import { Throttle, type ThrottledAttempt } from '../../model/throttle.js';
 
 /** A request to sign in at an identity provider. */
 export interface SsoOrder {
-  /** Name of the provider; optional if there is only one of this kind. */
+  /** Name of the provider; optional if there is only one provider of this kind. */
   readonly provider?: string | undefined;
   /** Path on this site to return to. */
   readonly returnTo?: string | undefined;
@@ -25,7 +25,7 @@ export interface SsoOrder {
   readonly answer?: 'ticket' | 'cookie' | undefined;
   /** The session to step up: the provider must authenticate the person again. */
   readonly stepUp?: string | undefined;
-  /** ID of the user who is testing the provider: nobody is signed in, and nothing changes. */
+  /** ID of the user who is testing the provider. A test does not sign anyone in or change anything. */
   readonly testedBy?: string | undefined;
 }
 
@@ -80,8 +80,8 @@ export interface ArrivedAttempt extends Arrived {
 }
 
 /**
- * SsoTransactions stores attempts to sign in at a provider. An attempt accepts one response, a response yields one ticket, and the ticket works once in the
- * browser that started the sign-in, so that nobody can be tricked into signing in as someone else (login CSRF).
+ * SsoTransactions stores attempts to sign in at a provider. An attempt accepts one response, a response yields one ticket, and the ticket can be used once,
+ * only in the browser that started the sign-in, so that nobody can be tricked into signing in as someone else (login CSRF).
  */
 @Injectable()
 export class SsoTransactions {
@@ -167,7 +167,7 @@ export class SsoTransactions {
     await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
   }
 
-  /** Discards the unredeemed tickets that a logout at the provider covers, inside the caller's transaction. */
+  /** Discards the unredeemed tickets that a logout at the provider invalidates, inside the caller's transaction. */
   async discardArrived(tx: EntityManager, { providerId, sessions, subject, before }: ExternalEnd): Promise<void> {
     const found = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
     // A row that does not match its seal cannot be exchanged, and must not affect other rows.
@@ -223,7 +223,7 @@ export class SsoTransactions {
       [secretHashOf(ticket), status],
     );
     const row = sealsOf(this.db.manager).opened(SsoTransaction, rows[0]?.row ?? null);
-    // Does not rely on PostgreSQL alone to decide which ticket was presented, or whether it expired.
+    // Does not rely on PostgreSQL alone to decide which ticket was presented, or whether the ticket expired.
     const isIts = row?.ticketHash?.equals(secretHashOf(ticket)) === true && row.status === status;
     return isIts && row.expiresAt > new Date() ? row : null;
   }
@@ -304,10 +304,11 @@ export class SsoBeginnings {
   }
 
   /**
-   * Handles an OpenID Connect logout message. Messages that are refused or end no session are throttled per network, because each message reads the provider's
-   * keys or sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one network.
+   * Handles an OpenID Connect logout message. Messages that are refused or do not end a session are throttled per network, because each message requires
+   * reading the provider's keys or sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one
+   * network.
    *
-   * @param end handles the message; resolves to whether it took effect
+   * @param end handles the message; resolves to whether the message took effect
    * @throws Problem 429 `auth.too-many-attempts`
    */
   logout({ address }: Origin, end: () => Promise<boolean>): Promise<void> {
@@ -315,8 +316,8 @@ export class SsoBeginnings {
   }
 
   /**
-   * Handles a verified logout token. Tokens that end no session are throttled per provider, because each token delays the provider's sign-ins. The limit is
-   * higher than the limit per network: a provider also sends a token after a sign-out here, which has already ended the session.
+   * Handles a verified logout token. Tokens that do not end a session are throttled per provider, because each token delays the provider's sign-ins. The limit
+   * is higher than the limit per network: a provider also sends a token after a sign-out from this service, which has already ended the session.
    *
    * @param end ends the sessions; resolves to whether a session ended
    * @throws Problem 429 `auth.too-many-attempts`
