@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import type { Answer, Service } from '../support/service.js';
@@ -23,13 +24,20 @@ export function newPassword(): string {
   return `${randomBytes(12).toString('base64url')}-x7`;
 }
 
+/** Attempts to register, because a busy machine answers 503 while its database connections are in use. */
+const REGISTRATION_ATTEMPTS = 5;
+
 /** Registers a new person who has the role `viewer`. */
 export async function register(service: Service, name = 'person'): Promise<Person> {
-  const email = `${name}-${randomBytes(4).toString('hex')}@example.org`;
-  const password = newPassword();
-  const { status, body } = await service.call('POST', '/api/auth/register', { body: { email, password } });
-  if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`);
-  return { email, password, accessToken: body.access_token, refreshToken: body.refresh_token };
+  for (let attempt = 1; ; attempt += 1) {
+    // A new address each time, because the outcome of an attempt that was answered 503 is unknown.
+    const email = `${name}-${randomBytes(4).toString('hex')}@example.org`;
+    const password = newPassword();
+    const { status, body } = await service.call('POST', '/api/auth/register', { body: { email, password } });
+    if (status === 201) return { email, password, accessToken: body.access_token, refreshToken: body.refresh_token };
+    if (status !== 503 || attempt === REGISTRATION_ATTEMPTS) throw new Error(`not registered: ${JSON.stringify(body)}`);
+    await sleep(1000);
+  }
 }
 
 export function login(service: Service, email: string, password: string): Promise<Answer> {
