@@ -55,7 +55,7 @@ export class Scan {
   @Column('int')
   total: number;
 
-  /** Position before which all targets are swept and all open ports recorded. */
+  /** Next position to sweep. All open ports at earlier positions have been recorded. */
   @Column('int', { default: 0 })
   cursor: number;
 

@@ -94,7 +94,7 @@ export class SensorsController {
 
   /**
    * Renew a sensor key
-   * @remarks Returns a new API key. The previous key remains valid for a limited time. A disabled sensor is enabled.
+   * @remarks Returns a new API key. The previous key remains valid for a limited time. If the sensor is disabled, the call enables the sensor again.
    */
   @Post(':id/key')
   @Needs('sensors:write')

@@ -16,7 +16,8 @@ export class ScanGapsService {
   constructor(private readonly db: DataSource) {}
 
   /**
-   * Returns one sentence per host, sorted by name. If hosts were omitted, a final sentence says so. Returns an empty array if the last scans read everything.
+   * Returns one sentence per host, sorted by name. If hosts were omitted, a final sentence mentions them. Returns an empty array if the last scan of every host
+   * was complete.
    */
   async sentences(): Promise<string[]> {
     const hosts: HostWithGap[] = await this.db.query(

@@ -149,7 +149,7 @@ export class AssetPages {
     return end === undefined ? undefined : [end.key, end.id];
   }
 
-  /** Returns the rows of a statement, or undefined if it takes longer than `ms` milliseconds. */
+  /** Returns the rows of a statement, or undefined if the statement takes longer than `ms` milliseconds. */
   private async within<Rows>(ms: number, statement: string, values: readonly unknown[]): Promise<Rows | undefined> {
     try {
       return await this.reads.db.transaction(async (tx) => {

@@ -60,8 +60,8 @@ export interface AttestationEvidence {
 }
 
 /**
- * An attestation of the inventory's compliance with a policy pack on a given day. The results contain the degree of compliance. Attestations are immutable. A
- * newer attestation replaces an older attestation.
+ * An attestation of the inventory's compliance with a policy pack as of a given date. The results contain the degree of compliance. Attestations are immutable.
+ * A newer attestation replaces an older attestation.
  */
 @Entity('attestation')
 @Index('attestation_pack', ['packId', 'id'])

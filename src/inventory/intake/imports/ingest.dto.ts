@@ -20,7 +20,7 @@ export class IngestQuery {
 }
 
 export class RejectionView {
-  /** Position in the submitted list, from 0. @example 3 */
+  /** Index in the submitted list, starting at 0. @example 3 */
   index: number;
   /** JSON Pointer (RFC 6901) into the body. @example /assets/3/component/name */
   pointer: string;

@@ -26,7 +26,7 @@ export class InventoryImport {
   @Column('int')
   bytes: number;
 
-  /** Order without the body and the password. */
+  /** Parameters of the import, without the body and the password. */
   @Column('jsonb')
   order: Omit<IngestOrder, 'bytes' | 'password'>;
 
@@ -46,7 +46,7 @@ export class InventoryImport {
   @Column('int', { default: 0 })
   attempts: number;
 
-  /** Position in the execution order, in which callers are served in turn. */
+  /** Position in the execution order, which alternates between callers. */
   @Column('int', { default: 0 })
   turn: number;
 
