@@ -21,7 +21,7 @@ export interface EndedScan {
   readonly command?: string;
   readonly ok: boolean;
   readonly assets?: number;
-  /** Result of the scan, or the reason why it failed. */
+  /** Result of the scan, or the reason why the scan failed. */
   readonly detail?: string;
 }
 

@@ -81,7 +81,7 @@ export class OrdersView {
   sensor: string;
   /** @example 60 */
   heartbeatSeconds: number;
-  /** Version of the sensor, which increases when the configuration changes. @example 1 */
+  /** Version of the sensor and its configuration, incremented by every change. @example 1 */
   version: number;
   @ApiProperty(CONFIGURATION) configuration: Record<string, unknown>;
   /** Requested scans. Each scan is sent with every response until the sensor reports that the scan has ended. */

@@ -17,7 +17,7 @@ export interface Share extends ReaderShare {
 
 /** TEXT_BYTES is the number of table bytes per text. The value is a compromise between throughput and memory use. */
 const TEXT_BYTES = 384 * 1024;
-/** TEXTS_IN_QUERY is the number of ranges per query. It is small enough for a query to finish within its timeout even for a slow client. */
+/** TEXTS_IN_QUERY is the number of ranges per query. A query over this number of ranges finishes within its timeout even for a slow client. */
 const TEXTS_IN_QUERY = 64;
 
 const componentWith = (facts: string) =>

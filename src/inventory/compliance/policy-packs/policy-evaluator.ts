@@ -177,7 +177,7 @@ class WorstOpinions {
     private readonly engine: RiskEngine,
   ) {}
 
-  /** Returns the worst opinion of the authority on the algorithms, or undefined if the authority has no position on any of them. */
+  /** Returns the worst opinion of the authority on the algorithms, or undefined if the authority has no position on any of the algorithms. */
   of({ ingredients }: RiskSubject): Opinion | undefined {
     const { uses } = this.check;
     return ingredients

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { Remark } from '../../model/document.js';
 
-/** Describer contains facts about a document's reporter. The facts determine what the document may change about assets that other sources also contain. */
+/** Describer contains facts about a document's reporter. The facts determine what the document may change about assets that other sources also report. */
 export interface Describer {
   readonly sourceId: string;
   /** Owner of the source, as in `inventory_source.owner`. */

@@ -102,13 +102,13 @@ export interface IdentifiedAsset extends GraphAsset {
   isProven: boolean;
 }
 
-/** RowEncoder encodes the assets of a document while it is read. */
+/** RowEncoder encodes the assets of a document while the document is read. */
 export class RowEncoder {
   private readonly rows = new CopyRows(BUFFER_BYTES + ROW_BYTES, FREE_BUFFERS);
   private readonly full: Buffer[] = [];
   private readonly references: DraftRef<IdentifiedAsset>[] = [];
   private readonly source: Buffer;
-  /** Number of components that lost members because they were too large. */
+  /** Number of components from which members were removed because the component was too large. */
   shortened = 0;
   /** Number of locations that were omitted because an asset had more than MAX_PLACES. */
   placesLeftOut = 0;

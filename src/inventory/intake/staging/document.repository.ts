@@ -51,7 +51,7 @@ interface SameDocument extends StoredSource {
 
 /**
  * CONFIRMED_AFTER is the time after `received_at` by which the transaction that stored a document has ended. The transaction starts at `received_at` and takes
- * less time.
+ * less than this interval.
  */
 const CONFIRMED_AFTER = `interval '1 hour'`;
 
@@ -149,7 +149,7 @@ export async function recordDocument(tx: EntityManager, arrival: Arrival, outcom
 
 /**
  * recordMerge records the content of a source's newest complete document, and the time since which concurrent transactions may have changed the source's
- * assets. If the assets were up to date with this reading edition before the merge, they still are. A version that does not record editions leaves `read_merge`
+ * assets. Assets that were up to date with this reading edition before the merge remain up to date. A version that does not record editions leaves `read_merge`
  * unchanged.
  */
 export async function recordMerge(tx: EntityManager, { source, document }: Arrival, since: string): Promise<void> {

@@ -45,7 +45,7 @@ export async function assertRoom(
 const MAX_PROTOCOL_VERDICTS = 2000;
 
 /**
- * assertFewVerdicts rejects a document whose new verdicts exceed the reporter's limit. Verdicts that existed before do not count.
+ * assertFewVerdicts rejects a document whose new verdicts exceed the reporter's limit. Existing verdicts do not count toward the limit.
  *
  * @throws Problem 422 `reporter.too-many-verdicts`
  */
