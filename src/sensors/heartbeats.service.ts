@@ -108,7 +108,7 @@ export class Heartbeats {
         commands.push({ id, settings });
         continue;
       }
-      const detail = isPaused ? 'The schedule was paused.' : 'The author of the run may no longer start it.';
+      const detail = isPaused ? 'The schedule was paused.' : 'The author of the run is no longer allowed to start the scan.';
       await tx.query(`UPDATE sensor_command SET ended_at = now(), ok = false, detail = $2 WHERE id = $1`, [id, detail]);
       await this.runs.end(tx, runId, { ok: false, detail });
     }

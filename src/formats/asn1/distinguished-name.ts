@@ -107,7 +107,7 @@ const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
  * @throws Error that describes the fault if the name is empty or cannot be parsed
  */
 export function nameInText(text: string): ComparableName {
-  if (text.startsWith('/')) throw new Error('it is in the legacy OpenSSL form; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
+  if (text.startsWith('/')) throw new Error('is in the legacy OpenSSL format; print the name with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
   const names: Attribute[][] = [[]];
   for (let at = 0; ;) {
     const { attribute, end } = attributeAt(text, at);

@@ -103,7 +103,7 @@ export class HostAddressGuard {
       throw new Problem(
         'forbidden',
         'network.own-service',
-        `Connections to ${text} port ${port} are not allowed: it belongs to this service.`,
+        `Connections to ${text} port ${port} are not allowed: the address and port belong to this service.`,
       );
   }
 

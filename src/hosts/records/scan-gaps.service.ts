@@ -34,6 +34,6 @@ function sentenceOf({ name, gap }: HostWithGap): string {
   const shown = paths.slice(0, MAX_PATHS).join(', ');
   const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more files` : '';
   const unread = paths.length > 0 ? `could not read ${shown}${more}` : '';
-  const unasked = lowConfidence ? 'could not query sshd for the files it reads' : '';
+  const unasked = lowConfidence ? 'could not query sshd for the paths of its authorized_keys files' : '';
   return `Host ${name}: the last scan ${[unread, unasked].filter((part) => part !== '').join(' and ')}.`;
 }

@@ -41,7 +41,7 @@ export class PolicyJudge {
     );
     const wrong = reviews.findIndex(({ identifier }) => !checked.has(identifier));
     if (wrong >= 0) {
-      const detail = 'is not a requirement that a person assesses';
+      const detail = 'is not a manually assessed requirement';
       const errors = [{ pointer: `/reviews/${wrong}/identifier`, detail }];
       throw new Problem('malformed', 'request.invalid', `/reviews/${wrong}/identifier: ${detail}.`, { errors });
     }

@@ -197,7 +197,7 @@ function announcementOf({ id, order: { caller } }: Claimed, end: End): Announcem
 }
 
 function rightsEnded({ name }: ImportCaller): Problem {
-  const detail = `${name} can no longer report, so the document was not imported. Send it again with a different key.`;
+  const detail = `${name} can no longer report, so the document was not imported. Send the document again with a different key.`;
   return new Problem('forbidden', 'import.rights-ended', detail);
 }
 

@@ -64,7 +64,7 @@ export class ImportsService implements BeforeApplicationShutdown {
       throw new Problem(
         'refused',
         'import.password',
-        'Passwords are not stored, so this key store cannot be imported asynchronously. Send it without async.',
+        'A key store with a password cannot be imported asynchronously, because passwords are not stored. Send the key store without async.',
       );
     const { id: callerId, ownerId, origin } = caller;
     const { mode = 'repair', source, idempotencyKey } = options;

@@ -104,7 +104,7 @@ function damageOf(bytes: Buffer): string | undefined {
     return 'begins like PEM, but its END line is missing. Use the original';
   const length = bytes[0] === 0x30 ? lengthStated(bytes) : undefined;
   if (length === undefined || length <= bytes.length) return undefined;
-  return `begins like DER, a key store or a certificate, but is truncated: it declares ${length} bytes and has ${bytes.length}`;
+  return `begins like DER, a key store or a certificate, but is truncated: the header declares ${length} bytes, but the file has ${bytes.length}`;
 }
 
 /** Header length of an element with fewer than 128 content octets. */

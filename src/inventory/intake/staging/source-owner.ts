@@ -90,11 +90,11 @@ async function storedSource(tx: EntityManager, id: string): Promise<StoredSource
 }
 
 const OWNED =
-  'Another reporter owns this source. Report under another name (?source=), or use a key with the inventory:write scope. Revoked keys and deleted sensors own no sources.';
+  'Another reporter owns this source. Report under another name (?source=), or use a key with the inventory:write scope. Revoked keys and deleted sensors do not own sources.';
 export const TAKEN_OVER: Remark = {
   pointer: '',
   code: 'source.taken-over',
-  detail: 'the previous owner of this source no longer exists; you now own it',
+  detail: 'the previous owner of this source no longer exists; you now own the source',
 };
 
 /** Returns the identity of a reporter. For a sensor's API key, the identity is the sensor. */
