@@ -27,7 +27,7 @@ export function isFinalScanStatus(status: ScanStatus): boolean {
 export const SCAN_KINDS = ['ssh-network', 'tls-network', 'ssh-deep'] as const;
 export type ScanKind = (typeof SCAN_KINDS)[number];
 
-/** A scan of targets and ports. Its cursor is sufficient for another worker to resume it. */
+/** A scan of targets and ports. The cursor is sufficient for another worker to resume the scan. */
 @Entity('scan')
 @Index('scan_due', ['sweepAt'], { where: `status IN ('QUEUED', 'RUNNING')` })
 @Index('scan_scope_of', ['scopeId'])

@@ -108,7 +108,9 @@ export class Heartbeats {
         commands.push({ id, settings });
         continue;
       }
-      const detail = isPaused ? 'The schedule was paused.' : 'The author of the run is no longer allowed to start the scan.';
+      const detail = isPaused
+        ? 'The schedule was paused.'
+        : 'The author of the run is no longer allowed to start the scan.';
       await tx.query(`UPDATE sensor_command SET ended_at = now(), ok = false, detail = $2 WHERE id = $1`, [id, detail]);
       await this.runs.end(tx, runId, { ok: false, detail });
     }

@@ -121,7 +121,7 @@ export class SensorsController {
 
   /**
    * Delete a sensor
-   * @remarks Deletes a sensor and revokes its keys. Its assets remain in the inventory.
+   * @remarks Deletes a sensor and revokes its keys. Assets that the sensor reported remain in the inventory.
    */
   @Delete(':id')
   @HttpCode(204)

@@ -18,7 +18,7 @@ export class RegisterSensorBody {
   /** Unique name of the sensor. @example 'data centre east' */
   @Name(1, 80) name: string;
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
-  /** Scan configuration. The sensor receives it in the response to its heartbeat. */
+  /** Scan configuration, sent to the sensor in the response to each heartbeat. */
   @ApiPropertyOptional(CONFIGURATION)
   @IsOptional()
   @IsObject()

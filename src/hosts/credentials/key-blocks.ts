@@ -48,7 +48,7 @@ export function puttyStart(text: string): number {
 
 /**
  * Returns the first private key block. Preceding text, such as EC PARAMETERS, certificates or attributes, is skipped, as in OpenSSL. If there is no private
- * key, throws a PrivateKeyFault that states what was found instead.
+ * key, throws a PrivateKeyFault that describes what was found instead.
  */
 export function privateKeyBlock(text: string): KeyBlock {
   const labels: string[] = [];

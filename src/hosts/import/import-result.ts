@@ -85,6 +85,9 @@ export class ImportBudget {
   spendHost(): void {
     this.hosts += 1;
     if (this.hosts > MAX_HOSTS)
-      throw new ImportRefusal('host-import.too-large', `has more than ${MAX_HOSTS} hosts: split the file into several imports`);
+      throw new ImportRefusal(
+        'host-import.too-large',
+        `has more than ${MAX_HOSTS} hosts: split the file into several imports`,
+      );
   }
 }

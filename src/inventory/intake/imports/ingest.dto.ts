@@ -5,7 +5,9 @@ import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from '../../model/document.js';
 
 export class IngestQuery {
-  /** `strict` rejects a document with any fault. `repair` fixes faults that can be fixed without loss, such as repeated list items, and lists the repairs. */
+  /**
+   * `strict` rejects documents that contain faults. `repair` fixes faults that can be fixed without loss, such as repeated list items, and lists the repairs.
+   */
   @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
   /** Name of the described application or repository. If omitted, the name in the document is used. @example https://git.example.com/shop */
   @Optional(Text(1, 500)) source?: string;

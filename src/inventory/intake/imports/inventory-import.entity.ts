@@ -70,7 +70,7 @@ export class InventoryImport {
   endedAt: Date | null;
 }
 
-/** A part of a body. A submitted body may contain secrets, so it is never stored in plaintext. */
+/** A part of an import's body. The body may contain secrets, so no part is stored in plaintext. */
 @Entity('inventory_import_part')
 export class InventoryImportPart {
   @PrimaryColumn('uuid')

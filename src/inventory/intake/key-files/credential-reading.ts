@@ -156,9 +156,14 @@ export function closedByPassword(password: string): Problem {
 /** tooManyRounds returns the problem for a key store that requires more key derivation rounds than are allowed for one document. */
 export function tooManyRounds(): Problem {
   const detail = `requires more than ${MAX_ROUNDS.toLocaleString('en')} password hashing rounds`;
-  return new Problem('refused', 'document.too-costly', `The key store ${detail}; save the key store again with fewer rounds.`, {
-    errors: [{ pointer: '', detail }],
-  });
+  return new Problem(
+    'refused',
+    'document.too-costly',
+    `The key store ${detail}; save the key store again with fewer rounds.`,
+    {
+      errors: [{ pointer: '', detail }],
+    },
+  );
 }
 
 /** derivationsUsedUp returns the problem for a sender that has no key derivation rounds left for this minute. */

@@ -84,8 +84,8 @@ export function describerValues({ sourceId, owner, mayWrite }: Describer): unkno
 }
 
 /**
- * countForeign counts the staged assets that keep another owner's description. Algorithms are excluded, because all reporters share algorithms and write their
- * names in different ways. Reporters therefore get no warning about algorithms.
+ * countForeign counts the staged assets that keep another owner's description. Algorithms are excluded, because all reporters share algorithms and use
+ * different names for the same algorithm. Reporters therefore get no warning about algorithms.
  */
 export async function countForeign(tx: EntityManager, describer: Describer): Promise<number> {
   if (describer.mayWrite) return 0;
