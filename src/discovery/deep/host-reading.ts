@@ -111,7 +111,7 @@ function keysIn(content: Buffer, place: Place): FoundSshKey[] {
   });
 }
 
-/** Returns private keys, certificates and key stores. The host's own SSH keys are omitted, because network scans verify them. */
+/** Returns private keys, certificates and key stores. The host's own SSH keys are omitted, because network scans verify these keys. */
 export function readFiles(output: readonly ScriptLine[]): Omit<HostReading, 'lines'> {
   const privateKeys: PrivateKeyFile[] = [];
   const certificates: FoundCertificate[] = [];

@@ -4,7 +4,7 @@ import { type Choice, type Offer, exchangeHellos } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** TlsFacts describes the versions, cipher suites and groups that a TLS server accepts, determined by offering them. Names are as in the IANA registries. */
+/** TlsFacts describes the versions, cipher suites and groups that a TLS server accepts if the probe offers them. Names are as in the IANA registries. */
 export interface TlsFacts {
   readonly versions: string[];
   /** Cipher suites by version, in the server's order of preference if the server has one, otherwise in the order of the offer. */

@@ -102,7 +102,7 @@ const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
 
 /**
  * Parses a name in the RFC 4514 string representation, which lists the relative distinguished names in reverse order. Spaces around `,`, `+` and `=` are
- * accepted, because some programs print them.
+ * accepted, because some programs print spaces there.
  *
  * @throws Error that describes the fault if the name is empty or cannot be parsed
  */

@@ -87,7 +87,7 @@ export class AssetPages {
     return this.readOn(list, count);
   }
 
-  /** Returns the first `count` assets of a list, or undefined if neither a walk nor an index finds them in time. */
+  /** Returns the first `count` assets of a list, or undefined if neither a walk nor an index finds the assets in time. */
   private async search(list: AssetList, count: number): Promise<ListedAsset[] | undefined> {
     const values = [...list.values];
     const start = startOf(list, values);

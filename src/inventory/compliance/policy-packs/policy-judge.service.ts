@@ -51,8 +51,8 @@ export class PolicyJudge {
   }
 
   /**
-   * Records alert events about the policy. If the pack has been changed or deleted since it was read, no events are recorded, because the change or deletion
-   * has resolved the alerts.
+   * Records alert events about the policy. If the pack has been changed or deleted since the pack was read, no events are recorded, because the change or
+   * deletion has resolved the alerts.
    */
   async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;

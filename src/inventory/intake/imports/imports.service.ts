@@ -87,7 +87,7 @@ export class ImportsService implements BeforeApplicationShutdown {
         caller: reporterOf(caller),
         requestId: origin.requestId,
         address: origin.address,
-        // Detects a document that an earlier run committed before it stopped without recording the outcome.
+        // Detects a document that was committed by an earlier run that stopped without recording the outcome.
         idempotencyKey: id,
       };
       await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id, turn) VALUES ($1, $2, $3, $4, $5)', [

@@ -34,7 +34,7 @@ export interface FoundPublicKey {
   readonly sshFingerprint?: string;
   readonly algorithm: PublicKeyAlgorithm;
   readonly format: string;
-  /** Fingerprint in the format of the file. If present, it identifies the key. */
+  /** Fingerprint in the format of the file. If present, the fingerprint identifies the key. */
   readonly id?: string;
   readonly lifetime?: Lifetime;
 }

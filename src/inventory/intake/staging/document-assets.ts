@@ -184,7 +184,8 @@ export class DocumentAssets {
       }
       asset.first = last;
       this.noteContradiction(last, asset);
-      // All facts about an algorithm are part of its identity. Different forms of the name are not, although they may have different meanings.
+      // All facts about an algorithm are part of its identity. Different forms of the name are not part of the identity, although the forms may have different
+      // meanings.
       if (!asset.isProven && (asset.kind !== 'algorithm' || asset.name !== last.name)) last.isProven = false;
       if (asset.name !== last.name) this.moreNames.push({ assetId: last.id, name: asset.name });
       const links = this.joinedLinksOf(last);
