@@ -40,7 +40,7 @@ function unwrapped(text: string): string {
   return inner.includes(BEGIN) || inner.startsWith(PUTTY) ? inner : text;
 }
 
-/** Returns the offset of a PuTTY private key, or -1 if the text contains none. */
+/** Returns the offset of a PuTTY private key, or -1 if the text contains no PuTTY private key. */
 export function puttyStart(text: string): number {
   const at = text.indexOf(PUTTY);
   return at === 0 || text[at - 1] === '\n' ? at : -1;

@@ -48,7 +48,7 @@ export function readCredentialFile(body: Buffer, options: CredentialOptions): Dr
   }
 }
 
-/** Returns the result for a file from which nothing could be read. @throws Problem that describes the damage to the file, if it can be recognized */
+/** Returns the result for a file from which nothing could be read. @throws Problem that describes the damage to the file, if the damage is recognized */
 function orDamaged<Result>(file: Buffer, result: Result): Result {
   const damage = damageOf(file);
   if (damage !== undefined) throw damaged(damage);

@@ -56,7 +56,7 @@ interface SameDocument extends StoredSource {
 const CONFIRMED_AFTER = `interval '1 hour'`;
 
 /**
- * newestOfSameBytes returns the source's newest document if it has the same bytes.
+ * newestOfSameBytes returns the source's newest document if that document has the same bytes as the arrival.
  *
  * @param confirmedUntil time before which all commits are confirmed (see InstanceHeartbeat.confirmedUntil)
  */

@@ -295,7 +295,7 @@ async function countChanged(tx: EntityManager): Promise<number> {
 /** ReadAgain is the result of rereading a stored asset. */
 export interface ReadAgain {
   readonly id: string;
-  /** Verdict of the asset when it was read. */
+  /** Verdict of the asset at the time when the asset was read. */
   readonly before: string | null;
   readonly verdictId: string | null;
   readonly resolvedBy: string | null;

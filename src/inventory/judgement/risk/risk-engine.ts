@@ -55,7 +55,7 @@ export class RiskEngine {
 
 /**
  * Returns the first binding deadline of all findings, or the first deadline if no deadline is binding. Dates for plans and acquisitions are ignored, because
- * they do not end any use.
+ * these dates do not end any use.
  */
 function nextDeadline(findings: readonly RiskFinding[]): Deadline | undefined {
   const own = findings.flatMap(({ deadlines }) => deadlines.filter(({ appliesTo }) => appliesTo === undefined));
