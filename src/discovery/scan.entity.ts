@@ -66,7 +66,7 @@ export class Scan {
   @Column('uuid', { nullable: true })
   worker: string | null;
 
-  /** Time from which another worker may claim the scan. */
+  /** Time at which another worker may claim the scan. */
   @Column('timestamptz', { default: () => 'now()' })
   sweepAt: Date;
 
@@ -93,7 +93,7 @@ export class Scan {
   finishedAt: Date | null;
 }
 
-/** Networks, names and ports that may be scanned. Nothing may be scanned outside a scope. */
+/** Networks, names and ports that may be scanned. Nothing outside a scope may be scanned. */
 @Entity('scan_scope')
 @Index('scan_scope_name', ['name'], { unique: true })
 export class ScanScope {

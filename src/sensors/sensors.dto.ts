@@ -45,7 +45,7 @@ export class ChangeSensorBody extends PartialType(OmitType(RegisterSensorBody, [
 export class RenewSensorKeyBody {
   /** Expiry of the new key; at most 366 days from now. */
   @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
-  /** Hours for which the old key remains valid. @example 24 */
+  /** Number of hours for which the old key remains valid. @example 24 */
   @Optional(Int(0, 168)) overlapHours?: number;
 }
 
@@ -63,7 +63,7 @@ export class EndedScanBody {
 export class HeartbeatBody {
   /** Version of the sensor's software. @example 1.4.2 */
   @Optional(Text(0, 100)) version?: string;
-  /** Last error of the sensor that is not related to a scan. @example 'no permission to read /etc/ssl/private' */
+  /** Last error that is not related to a scan. @example 'no permission to read /etc/ssl/private' */
   @Optional(Text(0, 1000)) error?: string;
   /** Result of a scan that has ended. */
   @Optional(Nested(EndedScanBody, { example: { ok: true, assets: 1204 } })) scan?: EndedScanBody;

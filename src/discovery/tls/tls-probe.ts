@@ -91,8 +91,8 @@ interface Reading {
 }
 
 /**
- * Offers all remaining values and removes the value that the server chose, until the server chooses none. Opens one connection more than the number of accepted
- * values.
+ * Offers all remaining values and removes the value that the server chose, until the server accepts none of the remaining values. Opens one connection more
+ * than the number of accepted values.
  */
 async function byElimination(
   table: Record<string, number>,

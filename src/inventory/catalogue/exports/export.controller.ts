@@ -88,7 +88,7 @@ export class ExportController {
 
   /**
    * Export signed CycloneDX
-   * @remarks Returns assets as a CycloneDX document with an embedded signature (JSF) by a signing key. Each call creates a new signature.
+   * @remarks Returns assets as a CycloneDX document with an embedded signature (JSF) created with a signing key. Each call creates a new signature.
    */
   @Post('cyclonedx')
   @HttpCode(HttpStatus.OK)
