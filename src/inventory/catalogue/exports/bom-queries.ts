@@ -144,7 +144,7 @@ function inStretches({ stretches, reader, readers }: Share, text: string): CopyQ
   return queries;
 }
 
-/** Uses CASE instead of FILTER, with which PostgreSQL would sort the targets of each asset again. */
+/** Uses CASE instead of FILTER, because PostgreSQL would sort each asset's targets again for FILTER. */
 function targetsOf(bit: number): string {
   return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
 }

@@ -96,7 +96,7 @@ export interface IdentifiedAsset extends GraphAsset {
   first: IdentifiedAsset | undefined;
   /** Hash of subject, issuer and validity; undefined unless the component has all of these facts. */
   readonly stated: string | undefined;
-  /** Whether the identity includes the asset's references. If so, any change may result in a different asset at the same location. */
+  /** Whether the identity includes the asset's references. If the references are included, any change may result in a different asset at the same location. */
   isReferring: boolean;
   /** Whether all mentions of the asset were parsed from bytes (see DraftAsset). This does not apply to the asset's references. */
   isProven: boolean;

@@ -115,7 +115,7 @@ function axisVerdict(
   return { status: byShor ? 'quantum-vulnerable' : found.status, level: found.level, rule: found.rule };
 }
 
-/** labelOf returns the name of the subject of a finding. */
+/** labelOf returns the name of a finding's subject. */
 export function labelOf({ family, bits, curveBits, param, hybrid, mode }: AlgorithmUse): string {
   const size = param ?? curveBits ?? bits;
   return [hybrid ?? family, size, mode?.toUpperCase()].filter((part) => part !== null && part !== undefined).join('-');
