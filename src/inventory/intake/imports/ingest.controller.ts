@@ -91,7 +91,10 @@ export class IngestController {
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
   @ApiOkResponse({ type: IngestView, description: 'Imported' })
-  @ApiAcceptedResponse({ type: ImportView, description: 'With `async`: the import was accepted. Poll the URL in `Location`.' })
+  @ApiAcceptedResponse({
+    type: ImportView,
+    description: 'With `async`: the import was accepted. Poll the URL in `Location`.',
+  })
   async ingest(
     @TheCaller() caller: Caller,
     @TheRawBody() body: RawBody,
@@ -110,7 +113,10 @@ export class IngestController {
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
   @ApiOkResponse({ type: IngestView, description: 'Imported' })
-  @ApiAcceptedResponse({ type: ImportView, description: 'With `async`: the import was accepted. Poll the URL in `Location`.' })
+  @ApiAcceptedResponse({
+    type: ImportView,
+    description: 'With `async`: the import was accepted. Poll the URL in `Location`.',
+  })
   async importSourceScan(
     @TheCaller() caller: Caller,
     @TheRawBody() body: RawBody,

@@ -30,7 +30,7 @@ export class DocumentAssets {
   private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
-  /** @param source source of the document, whose name is part of the identity of assets that have no other identity */
+  /** @param source source of the document; the source name is part of the identity of assets without any other identity */
   constructor(
     private readonly draft: Draft,
     private readonly source: { readonly id: string; readonly name: string },

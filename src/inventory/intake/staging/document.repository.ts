@@ -37,7 +37,7 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
-/** Newest document of a source, whose bytes were sent again. */
+/** Newest document of a source. The document's bytes were sent again. */
 interface SameDocument extends StoredSource {
   readonly id: string;
   readonly outcome: IngestOutcome;

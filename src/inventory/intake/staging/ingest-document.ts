@@ -102,7 +102,7 @@ class RulesChanged extends Error {}
 export class DocumentIngest {
   /**
    * @param limits `mergeLock`: name of the advisory lock under which the threads of this process merge one document at a time; `mergeMs`: time limit of a
-   * statement under that lock, in milliseconds; `maxAssets`: maximum number of assets in all sources of a caller who may only report
+   * statement under that lock, in milliseconds; `maxAssets`: maximum number of assets in all sources of a caller without `inventory:write`
    */
   constructor(
     private readonly db: DataSource,

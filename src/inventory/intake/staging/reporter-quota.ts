@@ -15,7 +15,7 @@ const ROWS_PER_ASSET = 5;
 
 /**
  * assertRoom rejects a document with which the total number of assets, or of locations and edges, in all sources of one reporter would exceed the limit. A key
- * that may only report therefore cannot fill the database. The counts for the reporter's other sources are a few seconds old.
+ * without the `inventory:write` scope therefore cannot fill the database. The counts for the reporter's other sources are a few seconds old.
  *
  * @throws Problem 422 `reporter.too-many-assets`
  */
