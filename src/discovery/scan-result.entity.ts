@@ -2,8 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { AssetsFound, SshKeysFound } from '../platform/queue/inbox-messages.js';
 
 /**
- * `PENDING`: the port is open and has not been probed yet. `FOUND`: the probe succeeded. The other outcomes are the reasons why the probe failed: connection
- * refused temporarily, timeout, connection closed, flooding, wrong protocol, port closed, address not allowed, or no login.
+ * `PENDING`: the port is open and has not been probed yet. `FOUND`: the probe succeeded. Every other outcome is the reason why the probe failed, for example a
+ * timeout, the wrong protocol, an address that is not allowed, or a failed login.
  */
 export const SCAN_OUTCOMES = [
   'PENDING',
@@ -54,7 +54,7 @@ export class ScanResult {
   @Column('uuid', { nullable: true })
   hostId: string | null;
 
-  /** Whether the facts come from another scan that probed the host less than a minute earlier. */
+  /** Whether the facts are reused from another scan that probed the target less than a minute earlier. */
   @Column('boolean', { default: false })
   reused: boolean;
 

@@ -27,7 +27,7 @@ export function isFinalScanStatus(status: ScanStatus): boolean {
 export const SCAN_KINDS = ['ssh-network', 'tls-network', 'ssh-deep'] as const;
 export type ScanKind = (typeof SCAN_KINDS)[number];
 
-/** A scan of targets and ports. Its cursor is sufficient for another worker to resume it. */
+/** A scan of targets and ports. The cursor is sufficient for another worker to resume the scan. */
 @Entity('scan')
 @Index('scan_due', ['sweepAt'], { where: `status IN ('QUEUED', 'RUNNING')` })
 @Index('scan_scope_of', ['scopeId'])
@@ -55,7 +55,7 @@ export class Scan {
   @Column('int')
   total: number;
 
-  /** Position before which all targets are swept and all open ports recorded. */
+  /** Next position to sweep. All open ports at earlier positions have been recorded. */
   @Column('int', { default: 0 })
   cursor: number;
 
@@ -66,7 +66,7 @@ export class Scan {
   @Column('uuid', { nullable: true })
   worker: string | null;
 
-  /** Time from which another worker may claim the scan. */
+  /** Time at which another worker may claim the scan. */
   @Column('timestamptz', { default: () => 'now()' })
   sweepAt: Date;
 
@@ -93,7 +93,7 @@ export class Scan {
   finishedAt: Date | null;
 }
 
-/** Networks, names and ports that may be scanned. Nothing may be scanned outside a scope. */
+/** Networks, names and ports that may be scanned. Nothing outside a scope may be scanned. */
 @Entity('scan_scope')
 @Index('scan_scope_name', ['name'], { unique: true })
 export class ScanScope {

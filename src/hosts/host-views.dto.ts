@@ -130,6 +130,6 @@ export class ManyHostsItemView {
 export class ManyHostsView {
   /** Whether the changes were stored. False for a dry run. @example true */
   stored: boolean;
-  /** Hosts with the labels, sorted by name. */
+  /** Hosts that have the requested labels, sorted by name. */
   items: ManyHostsItemView[];
 }

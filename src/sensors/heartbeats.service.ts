@@ -21,7 +21,7 @@ export interface EndedScan {
   readonly command?: string;
   readonly ok: boolean;
   readonly assets?: number;
-  /** Result of the scan, or the reason why it failed. */
+  /** Result of the scan, or the reason why the scan failed. */
   readonly detail?: string;
 }
 
@@ -108,7 +108,9 @@ export class Heartbeats {
         commands.push({ id, settings });
         continue;
       }
-      const detail = isPaused ? 'The schedule was paused.' : 'The author of the run may no longer start it.';
+      const detail = isPaused
+        ? 'The schedule was paused.'
+        : 'The author of the run is no longer allowed to start the scan.';
       await tx.query(`UPDATE sensor_command SET ended_at = now(), ok = false, detail = $2 WHERE id = $1`, [id, detail]);
       await this.runs.end(tx, runId, { ok: false, detail });
     }

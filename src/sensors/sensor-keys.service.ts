@@ -43,7 +43,7 @@ export class SensorKeys {
 
   /**
    * Rotates the key of a sensor. The old key remains valid for the overlap period, as does an earlier key that the sensor may still be using. If the key has
-   * expired or was revoked, or the log does not confirm that it was issued to the sensor, the sensor gets a new key of the caller instead.
+   * expired or was revoked, or the audit log does not confirm that the key was issued to the sensor, a new key owned by the caller is issued instead.
    */
   async renew(
     tx: EntityManager,

@@ -3,7 +3,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const SENSOR_KINDS = ['host', 'network', 'repository', 'cloud', 'other'] as const;
 export type SensorKind = (typeof SENSOR_KINDS)[number];
 
-/** A program on another machine that finds cryptographic assets and reports them with its own API key. */
+/** A program on another machine that finds cryptographic assets and reports the assets with a separate API key. */
 @Entity('sensor')
 @Index('sensor_awaited', ['lastHeartbeatAt'], { where: 'enabled AND silent_since IS NULL' })
 export class Sensor {

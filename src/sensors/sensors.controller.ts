@@ -94,7 +94,7 @@ export class SensorsController {
 
   /**
    * Renew a sensor key
-   * @remarks Returns a new API key. The previous key remains valid for a limited time. A disabled sensor is enabled.
+   * @remarks Returns a new API key. The previous key remains valid for a limited time. If the sensor is disabled, the call enables the sensor again.
    */
   @Post(':id/key')
   @Needs('sensors:write')
@@ -121,7 +121,7 @@ export class SensorsController {
 
   /**
    * Delete a sensor
-   * @remarks Deletes a sensor and revokes its keys. Its assets remain in the inventory.
+   * @remarks Deletes a sensor and revokes its keys. Assets that the sensor reported remain in the inventory.
    */
   @Delete(':id')
   @HttpCode(204)

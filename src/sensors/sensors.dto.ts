@@ -18,7 +18,7 @@ export class RegisterSensorBody {
   /** Unique name of the sensor. @example 'data centre east' */
   @Name(1, 80) name: string;
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
-  /** Scan configuration. The sensor receives it in the response to its heartbeat. */
+  /** Scan configuration, sent to the sensor in the response to each heartbeat. */
   @ApiPropertyOptional(CONFIGURATION)
   @IsOptional()
   @IsObject()
@@ -45,7 +45,7 @@ export class ChangeSensorBody extends PartialType(OmitType(RegisterSensorBody, [
 export class RenewSensorKeyBody {
   /** Expiry of the new key; at most 366 days from now. */
   @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
-  /** Hours for which the old key remains valid. @example 24 */
+  /** Number of hours for which the old key remains valid. @example 24 */
   @Optional(Int(0, 168)) overlapHours?: number;
 }
 
@@ -63,7 +63,7 @@ export class EndedScanBody {
 export class HeartbeatBody {
   /** Version of the sensor's software. @example 1.4.2 */
   @Optional(Text(0, 100)) version?: string;
-  /** Last error of the sensor that is not related to a scan. @example 'no permission to read /etc/ssl/private' */
+  /** Last error that is not related to a scan. @example 'no permission to read /etc/ssl/private' */
   @Optional(Text(0, 1000)) error?: string;
   /** Result of a scan that has ended. */
   @Optional(Nested(EndedScanBody, { example: { ok: true, assets: 1204 } })) scan?: EndedScanBody;
@@ -81,7 +81,7 @@ export class OrdersView {
   sensor: string;
   /** @example 60 */
   heartbeatSeconds: number;
-  /** Increases when the configuration changes. @example 1 */
+  /** Version of the sensor and its configuration, incremented by every change. @example 1 */
   version: number;
   @ApiProperty(CONFIGURATION) configuration: Record<string, unknown>;
   /** Requested scans. Each scan is sent with every response until the sensor reports that the scan has ended. */

@@ -72,7 +72,10 @@ export class SensorsService {
     return this.get(id);
   }
 
-  /** Issues a new key for the sensor. Old keys remain valid for `overlapHours`; if that is 0, they are revoked immediately. A disabled sensor is enabled. */
+  /**
+   * Issues a new key for the sensor. Old keys remain valid for `overlapHours`, or are revoked immediately if `overlapHours` is 0. A disabled sensor is enabled
+   * again.
+   */
   async renewKey(
     caller: Caller,
     id: string,

@@ -43,7 +43,7 @@ export class DeepScan {
     private readonly sightings: HostSightings,
   ) {}
 
-  /** Scans the host. Problems of the host or the login are returned as outcomes, not thrown. */
+  /** Scans the host. Host and login failures are returned as outcomes, not thrown. */
   async probe({ target, scanId }: ScanResult): Promise<ProbeResult> {
     const host = await this.db.manager.findOneBy(Host, { id: target });
     if (host === null) return { outcome: 'NO_LOGIN', facts: { code: 'host.missing' } };

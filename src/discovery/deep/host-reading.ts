@@ -111,7 +111,7 @@ function keysIn(content: Buffer, place: Place): FoundSshKey[] {
   });
 }
 
-/** Returns private keys, certificates and key stores. The host's own SSH keys are omitted, because network scans verify them. */
+/** Returns private keys, certificates and key stores. The host's own SSH keys are omitted, because network scans verify these keys. */
 export function readFiles(output: readonly ScriptLine[]): Omit<HostReading, 'lines'> {
   const privateKeys: PrivateKeyFile[] = [];
   const certificates: FoundCertificate[] = [];
@@ -222,9 +222,9 @@ interface HostClock {
 const UNVERIFIED = 'unverified, from a log file: ';
 
 /**
- * Returns key-based logins from the sshd log of a host. Lines without a readable time are skipped.
+ * Returns key-based logins from the sshd log of a host. Lines without a valid timestamp are skipped.
  *
- * @param isJournal false if the log was read from log files
+ * @param isJournal true if the lines were read from the journal, false if they were read from log files
  */
 export function readKeyUses(log: string, host: HostClock, isJournal: boolean): SshKeyUse[] {
   const start = isJournal ? '' : UNVERIFIED;
@@ -242,7 +242,7 @@ function loginTimeOf(line: string, { clock, ahead }: HostClock): Date | undefine
   const [, month, day, time] = OLD.exec(line) ?? [];
   if (month === undefined) return undefined;
   const inYear = (year: number) => new Date(Date.parse(`${day} ${month} ${year} ${time} GMT`) - ahead * MINUTE_MS);
-  // The traditional format has no year. A time in the future belongs to the previous year.
+  // The traditional format has no year. A timestamp that would be in the future is from the previous year.
   const year = clock.getUTCFullYear();
   const at = inYear(year);
   return validTime(at.getTime() > clock.getTime() + 24 * 60 * MINUTE_MS ? inYear(year - 1) : at);

@@ -21,7 +21,7 @@ export interface HostSurvey {
   readonly confidence: 'high' | 'low';
   /** authorized_keys files, keyed by account. */
   readonly keyFiles: ReadonlyMap<string, readonly string[]>;
-  /** Values of AuthorizedKeysCommand. If there are any, the files do not list all keys. */
+  /** Values of AuthorizedKeysCommand. If the list is not empty, the authorized_keys files do not list all keys. */
   readonly commands: readonly string[];
 }
 

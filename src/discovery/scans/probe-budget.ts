@@ -17,7 +17,7 @@ export class ProbeWindow {
 
 /**
  * Minimum number of seconds between two probes of one sshd. A probe makes up to four connections without a login. sshd's penalties for these connections expire
- * in this time.
+ * within this time.
  */
 const PAUSE_SECONDS = 60;
 

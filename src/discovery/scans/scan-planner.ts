@@ -7,7 +7,7 @@ import { ScanScope, type Scan, type ScanKind } from '../scan.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { TargetWalk } from '../probing/target-walk.js';
 
-/** ScanOrder requests a scan of a network within a scope, or of hosts that the service can log in to. */
+/** ScanOrder requests a network scan within a scope, or a deep scan of hosts that the service can log in to. */
 export interface ScanOrder {
   readonly kind: ScanKind;
   readonly scopeId?: string;

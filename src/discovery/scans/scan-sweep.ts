@@ -76,7 +76,7 @@ export class ScanSweep {
   }
 }
 
-/** Returns whether the port accepts a TCP connection, and closes the connection immediately. Throws if this machine lacks the resources to connect. */
+/** Reports whether the port accepts a TCP connection, and closes the connection immediately. Throws if this machine lacks the resources to connect. */
 function isOpen(host: string, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });

@@ -27,8 +27,8 @@ const MAX_WAIT_MS = 15_000;
 const IDLE_MS = 250;
 
 /**
- * ScanWorker runs scans: it claims a scan, sweeps for open ports, probes them, records the results, and hands findings over to other modules. All state is in
- * the database, so any worker can resume a scan.
+ * ScanWorker runs scans: it claims a scan, sweeps for open ports, probes the open ports, records the results, and hands findings over to other modules. All
+ * state is in the database, so any worker can resume a scan.
  */
 @Injectable()
 export class ScanWorker extends QueueConsumer<unknown> {

@@ -23,7 +23,8 @@ export class ScansController {
 
   /**
    * Start a scan
-   * @remarks Starts a scan within a scope, or of hosts to which the service can log in. The scan runs in the background. `Location` contains its URL.
+   * @remarks Starts a network scan within a scope, or a deep scan of hosts to which the service can log in. The scan runs in the background. `Location`
+   * contains the URL of the scan.
    */
   @Post()
   @HttpCode(202)
@@ -89,7 +90,7 @@ export class ScanEventsController {
 
   /**
    * Follow a scan
-   * @remarks Sends the scan as server-sent events: first its current state, then its progress until it ends.
+   * @remarks Streams server-sent events: first the current state of the scan, then the progress until the scan ends.
    */
   @Get(':id/events')
   @Needs('discovery:run')

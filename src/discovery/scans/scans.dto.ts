@@ -11,7 +11,7 @@ export class CreateScanBody {
   @OneOf(SCAN_KINDS, { example: 'ssh-network' }) kind: ScanKind;
   /** Scope of the scan. Not allowed for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) scopeId?: string;
-  /** Addresses, networks and names within the scope. Defaults to everything in the scope. @example ["192.0.2.0/28", "www.example.com"] */
+  /** Addresses, networks and names within the scope. Defaults to all networks and names in the scope. @example ["192.0.2.0/28", "www.example.com"] */
   @Optional(ListOf(Text(1, 254), { min: 1, max: 100 })) targets?: string[];
   /** Ports within the scope. Defaults to all ports of the scope. @example [22] */
   @Optional(ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true })) ports?: number[];

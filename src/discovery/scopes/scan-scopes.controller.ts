@@ -16,7 +16,7 @@ export class ScanScopesController {
 
   /**
    * Create a scan scope
-   * @remarks Defines which addresses may be scanned. Loopback, metadata and similar addresses are never scanned.
+   * @remarks Defines which addresses may be scanned. Loopback addresses, cloud metadata addresses and similar addresses are never scanned.
    */
   @Post()
   @Needs('admin:*')

@@ -14,7 +14,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { ScanScope } from '../scan.entity.js';
 import { readNetworks, type ListEntry, listEntriesOf } from './written-networks.js';
 
-/** ScopeGuard restricts scans to their scope, both when they are created and before every connection. */
+/** ScopeGuard restricts scans to their scope, both when a scan is created and before every connection. */
 @Injectable()
 export class ScopeGuard {
   constructor(private readonly guard: HostAddressGuard) {}

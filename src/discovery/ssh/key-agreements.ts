@@ -36,7 +36,7 @@ export const KEY_AGREEMENTS: Record<string, Start> = {
   'diffie-hellman-group16-sha512': modp('modp16', 'sha512'),
   'diffie-hellman-group18-sha512': modp('modp18', 'sha512'),
   'diffie-hellman-group14-sha1': modp('modp14', 'sha1'),
-  // Last, because they are by far the most expensive. The probe uses them only if a server offers no other supported key exchange.
+  // The most expensive key exchanges are last. The probe uses one of these only if a server offers no other supported key exchange.
   'sntrup761x25519-sha512': sntrup761x25519,
   'sntrup761x25519-sha512@openssh.com': sntrup761x25519,
 };

@@ -4,15 +4,15 @@ import { type Choice, type Offer, exchangeHellos } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** TlsFacts describes the versions, cipher suites and groups that a TLS server accepts, determined by offering them. Names are as in the IANA registries. */
+/** TlsFacts describes the versions, cipher suites and groups that a TLS server accepts if the probe offers them. Names are as in the IANA registries. */
 export interface TlsFacts {
   readonly versions: string[];
-  /** Cipher suites by version, in the server's order of preference if it has one, otherwise in the order of the offer. */
+  /** Cipher suites by version, in the server's order of preference if the server has one, otherwise in the order of the offer. */
   readonly suites: Record<string, string[]>;
   /** Groups accepted in TLS 1.3, and for ECDHE key exchanges in earlier versions. */
   readonly groups: string[];
   readonly postQuantum: string[];
-  /** Certificates in DER, starting with the server's own; empty if no handshake completed. */
+  /** Certificate chain in DER, starting with the server certificate; empty if no handshake completed. */
   readonly chain: Buffer[];
   /** Reason why this machine's trust store rejects the chain; null if the chain is trusted. */
   readonly distrust: string | null;
@@ -91,8 +91,8 @@ interface Reading {
 }
 
 /**
- * Offers all remaining values and removes the value that the server chose, until the server chooses none. Opens one connection more than the number of accepted
- * values.
+ * Offers all remaining values and removes the value that the server chose, until the server accepts none of the remaining values. Opens one connection more
+ * than the number of accepted values.
  */
 async function byElimination(
   table: Record<string, number>,

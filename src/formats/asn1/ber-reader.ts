@@ -17,7 +17,7 @@ interface Piece {
 
 /**
  * Converts an element of indefinite length (X.690 section 8.1.3.6) to definite lengths, and joins segmented octet strings. Streaming writers of CMS and PKCS
- * #12 use indefinite lengths. Elements of definite length are not changed, because they may be signed. Other input is returned unchanged.
+ * #12 use indefinite lengths. Elements of definite length may be signed and are therefore not changed. Other input is returned unchanged.
  */
 export function withDefiniteLengths(bytes: Buffer): Buffer {
   if (bytes[1] !== INDEFINITE) return bytes;

@@ -102,12 +102,12 @@ const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
 
 /**
  * Parses a name in the RFC 4514 string representation, which lists the relative distinguished names in reverse order. Spaces around `,`, `+` and `=` are
- * accepted, because some programs print them.
+ * accepted, because some programs print spaces there.
  *
  * @throws Error that describes the fault if the name is empty or cannot be parsed
  */
 export function nameInText(text: string): ComparableName {
-  if (text.startsWith('/')) throw new Error('it is in the legacy OpenSSL form; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
+  if (text.startsWith('/')) throw new Error('is in the legacy OpenSSL format; print the name with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
   const names: Attribute[][] = [[]];
   for (let at = 0; ;) {
     const { attribute, end } = attributeAt(text, at);

@@ -19,7 +19,7 @@ export function isCostlyKey({ asymmetricKeyDetails: details = {} }: Pick<KeyObje
 }
 
 /**
- * Returns the key if verification with it is affordable.
+ * Returns the key if the cost of verification with the key is acceptable.
  *
  * @throws RangeError if verification is too costly
  */

@@ -75,7 +75,7 @@ function certificateIn(fields: DataInput): Buffer {
 interface Opening {
   readonly password: string;
   readonly budget: DerivationBudget;
-  /** Whether the entry has no certificate, which makes it a secret key. */
+  /** Whether the entry has no certificate and is therefore a secret key. */
   readonly isAlone: boolean;
 }
 

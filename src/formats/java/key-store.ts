@@ -5,7 +5,7 @@ import { type JavaValue, readJavaObject } from './object-stream.js';
 const JKS = 0xfeedfeed;
 const JCEKS = 0xcececece;
 const DIGEST_BYTES = 20;
-/** Sun's format hashes this text between the password and the data. */
+/** String that the digest of Sun's key store formats covers between the password and the data. */
 const WHITENER = Buffer.from('Mighty Aphrodite');
 const MAX_ENTRIES = 100_000;
 const SECRET_KEY = 3;

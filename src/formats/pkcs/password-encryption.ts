@@ -3,7 +3,7 @@ import { DER, type DerElement, derElements, dotted, elementsInside } from '../as
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
 
 /**
- * MAX_ROUNDS is the maximum total number of iterations of PBKDF2 (RFC 8018) or RFC 7292 appendix B.2 for one document. These iterations take a few seconds.
+ * MAX_ROUNDS is the maximum total number of iterations of PBKDF2 (RFC 8018) or RFC 7292 appendix B.2 for one document. That many iterations take a few seconds.
  * No known tool writes files that require more.
  */
 export const MAX_ROUNDS = 3_000_000;

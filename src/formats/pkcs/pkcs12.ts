@@ -218,7 +218,7 @@ function friendlyName(attributes: DerElement | undefined): string | undefined {
     .toString('utf16le');
 }
 
-/** Returns a copy of the contents of an attribute's first value. */
+/** Returns a copy of an attribute's first value, without tag and length. */
 function attribute(attributes: DerElement | undefined, id: string): Buffer | undefined {
   const found = elementsInside(attributes).find((one) => oidOf(elementsInside(one)[0]) === id);
   const [value] = found === undefined ? [] : elementsInside(elementsInside(found)[1]);

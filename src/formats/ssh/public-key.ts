@@ -91,7 +91,7 @@ export function publicKeyLine({ type, blob }: SshPublicKey): string {
 /**
  * Returns the key in a blob, with the type named in it.
  *
- * @throws RangeError if the blob names no type, or for certificates
+ * @throws RangeError if the blob does not contain a type, or if it contains a certificate
  */
 export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
   const type = new WireReader(blob).text();

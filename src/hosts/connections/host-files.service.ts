@@ -28,7 +28,10 @@ export interface FileReplacement {
   readonly content: Buffer;
   /** Expected SHA-256 (hexadecimal) of the current file, or null if the file must not exist. */
   readonly expected: string | null;
-  /** Account that owns the file and replaces the file. If root replaced the file, root would follow the account's symbolic links to any file. */
+  /**
+   * Account that owns the file. The file is replaced with this account's privileges. If root replaced the file, root would follow the account's symbolic links
+   * to any file.
+   */
   readonly as?: string;
   /** Part of the temporary file's name, which identifies files left behind by a crash. */
   readonly mark: string;

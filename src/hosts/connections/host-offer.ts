@@ -61,7 +61,7 @@ export class HostOffer {
       return 'The host and this service have no algorithm in common.';
     const offered = lists[list].filter((name) => !MARKER.test(name));
     const hint = offered.some((name) => LEGACY.test(name))
-      ? ' Update the host, or allow SHA-1 and CBC for it with legacyAlgorithms.'
+      ? ' Update the host, or set legacyAlgorithms to allow SHA-1 and CBC.'
       : '';
     return `The service supports none of the host's ${subject} algorithms: ${shown(offered)}.${hint}`;
   }
@@ -73,7 +73,7 @@ export class HostOffer {
     if (type === undefined) return '';
     if (accepted !== undefined && !accepted.some((name) => isBy(type, name)))
       return ` The login key has type ${type}, but the host accepts only ${shown(accepted)} (PubkeyAcceptedAlgorithms).`;
-    return ` The host does not have this key for the user, or does not accept keys of type ${type} (PubkeyAcceptedAlgorithms). Check its log.`;
+    return ` The host does not have this key for the user, or does not accept keys of type ${type} (PubkeyAcceptedAlgorithms). Check the sshd log of the host.`;
   }
 }
 

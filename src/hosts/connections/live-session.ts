@@ -187,7 +187,7 @@ function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: stri
   throw new Problem(
     'refused',
     'host.privilege',
-    `sudo on the host does not run commands as ${as} (${hint}). Allow it without a password (NOPASSWD); the service does not send one.`,
+    `sudo on the host does not run commands as ${as} (${hint}). Allow sudo without a password (NOPASSWD), because the service does not send a password.`,
   );
 }
 

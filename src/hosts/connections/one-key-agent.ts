@@ -5,7 +5,7 @@ import type { SignerLogin } from '../model/ssh-session.port.js';
 
 /** OneKeyAgent is an SSH agent with one key. The private key is stored elsewhere. */
 export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
-  /** @param failed called if the key could not sign; the host did not reject the key in this case */
+  /** @param failed called if signing with the key failed, in which case the host did not reject the key */
   constructor(
     private readonly login: SignerLogin,
     private readonly failed: (problem: Problem) => void,

@@ -103,7 +103,8 @@ export class HostCredentials {
       return JSON.parse((await this.seals.open(purpose, place, sealed)).toString()) as StoredLogin;
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'hsm.not-authentic') throw error;
-      const detail = 'The credential was entered for a different address, port or path to the host. Enter it again.';
+      const detail =
+        'The credential was entered for a different address, port or route to the host. Enter the credential again.';
       throw new Problem('conflict', 'host.credential-elsewhere', detail, { cause: error });
     }
   }

@@ -40,7 +40,7 @@ function unwrapped(text: string): string {
   return inner.includes(BEGIN) || inner.startsWith(PUTTY) ? inner : text;
 }
 
-/** Returns the offset of a PuTTY private key, or -1 if the text contains none. */
+/** Returns the offset of a PuTTY private key, or -1 if the text contains no PuTTY private key. */
 export function puttyStart(text: string): number {
   const at = text.indexOf(PUTTY);
   return at === 0 || text[at - 1] === '\n' ? at : -1;
@@ -48,7 +48,7 @@ export function puttyStart(text: string): number {
 
 /**
  * Returns the first private key block. Preceding text, such as EC PARAMETERS, certificates or attributes, is skipped, as in OpenSSL. If there is no private
- * key, throws a PrivateKeyFault that states what was found instead.
+ * key, throws a PrivateKeyFault that describes what was found instead.
  */
 export function privateKeyBlock(text: string): KeyBlock {
   const labels: string[] = [];

@@ -62,7 +62,7 @@ function withoutZeros(bytes: Buffer): Buffer {
 
 function padded(bytes: Buffer, length: number): Buffer {
   const digits = withoutZeros(bytes);
-  if (digits.length > length) throw unreadable('is damaged: its number is too large for its curve');
+  if (digits.length > length) throw unreadable('is damaged: the private scalar is too large for the curve');
   return Buffer.concat([Buffer.alloc(length - digits.length), digits]);
 }
 

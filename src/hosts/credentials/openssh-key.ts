@@ -92,7 +92,7 @@ function derive(passphrase: string, options: Buffer, length: number): Buffer {
 }
 
 function opened(method: Cipher, derived: Buffer, sealed: Buffer, tag: Buffer): Buffer {
-  if (tag.length !== method.tagBytes) throw unreadable('is damaged: its length is wrong');
+  if (tag.length !== method.tagBytes) throw unreadable('is damaged: the length of the authentication tag is wrong');
   if (method.name === 'chacha20') return chacha(derived, sealed);
   const key = derived.subarray(0, method.keyBytes);
   const stream = createDecipheriv(method.name, key, derived.subarray(method.keyBytes));

@@ -71,7 +71,7 @@ function assertAffordable(der: Buffer): void {
   if (!isOid(kdf, SCRYPT)) throw unsupported('uses a key derivation other than PBKDF2 and scrypt');
   const cost = values.slice(1, 4).reduce((product, value) => product * numberOf(value), 1);
   if (cost > MAX_SCRYPT)
-    throw tooCostly('uses scrypt parameters above the limit: encrypt it again with lower parameters');
+    throw tooCostly('uses scrypt parameters above the limit: encrypt the key again with lower parameters');
 }
 
 function membersOf(element: DerElement | undefined): DerElement[] {

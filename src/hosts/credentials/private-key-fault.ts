@@ -17,7 +17,7 @@ export const unsupported = (message: string): PrivateKeyFault => new PrivateKeyF
 export const tooCostly = (message: string): PrivateKeyFault => new PrivateKeyFault('too-costly', message);
 
 export function passphraseMissing(): PrivateKeyFault {
-  return new PrivateKeyFault('passphrase-missing', 'is encrypted: send its passphrase as well');
+  return new PrivateKeyFault('passphrase-missing', 'is encrypted: send the passphrase as well');
 }
 
 export function passphraseWrong(): PrivateKeyFault {

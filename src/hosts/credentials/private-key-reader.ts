@@ -17,8 +17,8 @@ const RSA_BITS = { min: 1024, max: 16_384 };
 const PROBE = Buffer.from('private key self-test');
 
 /**
- * readLoginKey reads a private key in any common format: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line endings, and
- * possibly preceded by other text. Decryption can take seconds of CPU, so call it in a thread (private-keys.service.ts). Throws PrivateKeyFault.
+ * readLoginKey reads a private key in any common format: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line endings, and possibly
+ * preceded by other text. Decryption can take seconds of CPU time, so call this function in a thread (private-keys.service.ts). Throws PrivateKeyFault.
  */
 export async function readLoginKey(text: string, passphrase?: string): Promise<UsableKey> {
   try {

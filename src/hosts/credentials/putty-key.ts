@@ -122,7 +122,7 @@ async function argon2Secrets({ headers }: PuttyFile, secret: Buffer): Promise<Se
     throw unreadable('is damaged: its Argon2 parameters cannot be parsed');
   if (memoryCost > MAX_MEMORY || memoryCost * timeCost > MAX_WORK || parallelism > MAX_PARALLELISM)
     throw tooCostly(
-      `uses Argon2 with ${memoryCost} KiB and ${timeCost} passes, which exceeds the limit: save it with lower parameters`,
+      `uses Argon2 with ${memoryCost} KiB and ${timeCost} passes, which exceeds the limit: save the key with lower parameters`,
     );
   const outputLen = KEY_BYTES + IV_BYTES + KEY_BYTES;
   const derived = await hashRaw(secret, { algorithm, memoryCost, timeCost, parallelism, salt, outputLen });

@@ -60,7 +60,10 @@ export class HostKeyAlerts {
       facts: [
         { name: 'Where', value: where },
         { name: 'Why', value: why },
-        { name: 'What to do', value: 'Treat it as an attack until the new key is confirmed from a trusted source.' },
+        {
+          name: 'What to do',
+          value: 'Treat the change as an attack until the new key is confirmed from a trusted source.',
+        },
       ],
       link: `${this.config.publicUrl}/hosts/${id}`,
     });

@@ -44,7 +44,7 @@ export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
   return key && readPublicKeyBlob(key.blob);
 }
 
-/** Returns the Problem for a line that is not a host key. The detail states what the line is instead. */
+/** Returns the Problem for a line that is not a host key. The detail describes what the line contains instead. */
 export function unreadableHostKey(line: string): Problem {
   const pointer = '/publicKey';
   const [type = ''] = (oneKeyLine(line) ?? '').split(/[ \t]/, 1);

@@ -46,7 +46,7 @@ interface Place {
 
 /** Returns the addresses or names that a word denotes, or an error detail. */
 function hostsOf(word: string, budget: ImportBudget): Place[] | string {
-  if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan it to add the machines found as hosts';
+  if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan the network to add its machines as hosts';
   const range = addressesOf(word, budget);
   if (range !== undefined) return range;
   const names = expandRanges(word, budget);

@@ -49,7 +49,7 @@ class IniReading {
       this.graph.refuse(
         `line ${number}`,
         truncate(line, 60),
-        'must be NAME=VALUE, because it is in a section of variables',
+        'must be NAME=VALUE, because the section contains variables',
       );
     else this.graph.group(this.section, { [line.slice(0, at).trim()]: unquoted(line.slice(at + 1).trim()) });
   }

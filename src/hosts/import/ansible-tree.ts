@@ -18,7 +18,7 @@ export class Tagged {
  */
 export function readAnsibleTree(document: unknown, budget: ImportBudget, format: string): ImportItem[] {
   if (!isMap(document))
-    throw new ImportRefusal('host-import.format', `is not valid ${format}: it is not a mapping of groups`);
+    throw new ImportRefusal('host-import.format', `is not valid ${format}: the document is not a mapping of groups`);
   const walk = new TreeWalk(new InventoryGraph(budget));
   for (const [name, group] of Object.entries(document)) {
     const at = { pointer: `/${escaped(name)}`, depth: 1 };

@@ -44,7 +44,7 @@ function documentOf(text: string): unknown {
     return load(text, { schema: SCHEMA, json: true });
   } catch (error) {
     const { reason, mark } =
-      error instanceof YAMLException ? error : { reason: 'it cannot be parsed', mark: undefined };
+      error instanceof YAMLException ? error : { reason: 'the document cannot be parsed', mark: undefined };
     const at = mark === undefined ? '' : `line ${mark.line + 1}, column ${mark.column + 1}: `;
     throw new ImportRefusal('host-import.format', `is not valid ansible-yaml: ${at}${reason.slice(0, 200)}`);
   }

@@ -8,7 +8,7 @@ import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportRepo
 
 export const MAX_CHARACTERS = 2_000_000;
 
-/** ImportCredentialBody is a credential in an import, and the name by which rows refer to the credential. */
+/** ImportCredentialBody is a named credential in an import. Rows refer to the credential by name. */
 export class ImportCredentialBody extends CredentialBody {
   /** @example default */
   @Text(1, 64) name: string;
@@ -32,7 +32,7 @@ export class ImportHostsBody {
   @ValidateNested({ each: true })
   @Type(() => ImportCredentialBody)
   credentials?: ImportCredentialBody[];
-  /** `abort`: if any item is rejected, nothing is stored. `skip`: all other items are stored. */
+  /** `abort`: nothing is stored if any item is rejected. `skip`: rejected items are skipped, and all other items are stored. */
   @Optional(OneOf(['abort', 'skip'], { default: 'abort' })) onRefusal?: 'abort' | 'skip';
   /** Whether to report the result without storing anything. @example true */
   @Optional(Flag()) dryRun?: boolean;

@@ -122,7 +122,7 @@ describe('ssh_config', () => {
     ]);
     expect(shown(items)).toEqual([
       'line 1: includes another file that is not part of the import: import that file as well',
-      'line 12: HostName depends on the user and time of the connection: write it under Host',
+      'line 12: HostName depends on the user and time of the connection: move the setting to a Host block',
       'line 2: uses ProxyCommand, which is not supported: use ProxyJump',
       'line 4: is reached through itself',
       'line 6: has the HostName %u.example.com, which ssh computes at run time',
@@ -160,7 +160,7 @@ it('a host list is accepted in each spelling, without duplicates', () => {
     'n1 = n1:22',
     'n2 = n2:22',
     'xn--bcher-kva.example = xn--bcher-kva.example:22',
-    'line 8: column 1: is a network: scan it to add the machines found as hosts',
+    'line 8: column 1: is a network: scan the network to add its machines as hosts',
     'line 8: column 13: is a range whose end is before its start',
     'line 8: column 24: is not a host, or has no port after the colon',
   ]);

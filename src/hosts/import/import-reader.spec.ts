@@ -85,7 +85,7 @@ describe('an Ansible inventory in INI form', () => {
       'line 6: column 19: contains an unclosed quote',
       'line 7: is not a host, or has no port after the colon',
       'line 8: is not an inventory section',
-      'line 10: must be NAME=VALUE, because it is in a section of variables',
+      'line 10: must be NAME=VALUE, because the section contains variables',
       'good = good:0',
       'line 12: uses the connection local instead of SSH',
       'line 13: has an address or port that Ansible computes at run time',

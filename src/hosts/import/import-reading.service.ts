@@ -57,7 +57,10 @@ export class ImportReading {
     } catch (error) {
       if (!(error instanceof ThreadEnded) || error.why === 'failed') throw error;
       if (error.why === 'cancelled') throw cancelled();
-      throw refused('host-import.too-large', 'exceeds the time or memory limit of an import: import it in parts');
+      throw refused(
+        'host-import.too-large',
+        'exceeds the time or memory limit of an import: split the file into several imports',
+      );
     }
   }
 }

@@ -77,7 +77,7 @@ export class ImportBudget {
     if (this.steps > MAX_STEPS)
       throw new ImportRefusal(
         'host-import.too-large',
-        'expands to more than one import can contain: import it in parts',
+        'expands to more than one import can contain: split the file into several imports',
       );
   }
 
@@ -85,6 +85,9 @@ export class ImportBudget {
   spendHost(): void {
     this.hosts += 1;
     if (this.hosts > MAX_HOSTS)
-      throw new ImportRefusal('host-import.too-large', `has more than ${MAX_HOSTS} hosts: import it in parts`);
+      throw new ImportRefusal(
+        'host-import.too-large',
+        `has more than ${MAX_HOSTS} hosts: split the file into several imports`,
+      );
   }
 }

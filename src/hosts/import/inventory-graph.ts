@@ -75,7 +75,7 @@ export class InventoryGraph {
     this.add(known.vars, vars);
   }
 
-  /** Returns the groups of a host and all groups that contain them, nearest first. */
+  /** Returns a host's groups and all ancestors of these groups, nearest first. */
   private withAncestors(groups: Iterable<string>): string[] {
     const found = new Set(groups);
     // Iterating over a Set includes elements that are added during the iteration.

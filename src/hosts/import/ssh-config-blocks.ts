@@ -43,7 +43,7 @@ export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: Confi
       faults.push({
         line,
         name: `Match, line ${block.line}`,
-        detail: `${keyword} depends on the user and time of the connection: write it under Host`,
+        detail: `${keyword} depends on the user and time of the connection: move the setting to a Host block`,
       });
     else if (!block.settings.has(key)) block.settings.set(key, words.join(' '));
   }

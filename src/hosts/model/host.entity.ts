@@ -30,7 +30,7 @@ export type Labels = Record<string, string>;
 
 /** ScanGap describes the authorized_keys files that the last deep scan of a host could not read. */
 export interface ScanGap {
-  /** Problem code of the failed login, after which nothing was read. */
+  /** Problem code of the failed login. Present only if no file was read because the login failed. */
   readonly code?: string;
   readonly paths: readonly string[];
   /** Whether sshd could not be queried for the paths of its authorized_keys files. */
@@ -68,7 +68,7 @@ export class Host {
   @Column('text', { nullable: true })
   environment: string | null;
 
-  /** Host through which connections are made. */
+  /** ID of the jump host through which connections are made. */
   @Column('uuid', { nullable: true })
   jumpHostId: string | null;
 
@@ -116,7 +116,7 @@ export class Host {
   @Column('uuid', { nullable: true })
   lastScanId: string | null;
 
-  /** Null if the last deep scan read everything, or if there was no deep scan. */
+  /** Gap left by the last deep scan. Null if the scan read every authorized_keys file, or if there was no deep scan. */
   @Column('jsonb', { nullable: true })
   scanGap: ScanGap | null;
 

@@ -103,7 +103,7 @@ export class HostAddressGuard {
       throw new Problem(
         'forbidden',
         'network.own-service',
-        `Connections to ${text} port ${port} are not allowed: it belongs to this service.`,
+        `Connections to ${text} port ${port} are not allowed: the address and port belong to this service.`,
       );
   }
 
@@ -134,7 +134,7 @@ function ownAddresses(): Set<string> {
   return new Set(Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)));
 }
 
-/** Explains why text is not an address or name, such as a URL, a port or a network. */
+/** Returns a hint for text that is not an address or name, for example a URL or a network. */
 function hintFor(target: string): string {
   if (target.includes('://')) return ', without a scheme';
   if (target.includes('%')) return ', without a zone';

@@ -40,7 +40,7 @@ export interface SealedCredential {
 export type HostPlaceChange = Pick<Host, 'id' | 'address' | 'port' | 'jumpHostId'>;
 
 export function wayChanged(): Problem {
-  const detail = 'A host on the path to this host was changed during this call. Repeat the call.';
+  const detail = 'A host on the route to this host was changed during this call. Repeat the call.';
   return new Problem('conflict', 'host.way-changed', detail);
 }
 
@@ -117,7 +117,7 @@ export class HostMoves {
          version = version + 1, updated_at = now() WHERE id = ANY($1::uuid[])`,
       [ids],
     );
-    const detail = { because: 'a host on the path to it was changed', jumpHostId: host.id };
+    const detail = { because: 'a host on the route to this host was changed', jumpHostId: host.id };
     for (const id of ids)
       await this.audit.appendBy(tx, caller, {
         action: 'host.credential-dropped',

@@ -51,7 +51,7 @@ export class HostRemoval {
         throw new Problem(
           'conflict',
           'host.in-use',
-          'This host is a jump host for other hosts. Remove it from their routes first.',
+          'This host is a jump host for other hosts. Set a different jump host for those hosts first.',
         );
       await this.uses.assertNone(tx, id);
       await tx.delete(HostKey, { hostId: id });

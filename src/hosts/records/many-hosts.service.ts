@@ -30,8 +30,8 @@ export class ManyHosts {
   ) {}
 
   /**
-   * Changes the hosts with the labels. Throws Problem `host.too-many` if more than 200 hosts have the labels, and the problems of `HostCredentials.normalized`
-   * for an unusable credential.
+   * Changes all hosts that have the given labels. Throws Problem `host.too-many` if more than 200 hosts have the labels, and the problems of
+   * `HostCredentials.normalized` for an unusable credential.
    */
   async change(caller: Caller, label: string, { change, dryRun }: ManyHostsOrder): Promise<ManyHostsItem[]> {
     const { items, nextCursor } = await this.reader.list({ label, limit: MAX_HOSTS });

@@ -16,7 +16,8 @@ export class ScanGapsService {
   constructor(private readonly db: DataSource) {}
 
   /**
-   * Returns one sentence per host, sorted by name. If hosts were omitted, a final sentence says so. Returns an empty array if the last scans read everything.
+   * Returns one sentence per host, sorted by name. If hosts were omitted, a final sentence mentions them. Returns an empty array if the last scan of every host
+   * was complete.
    */
   async sentences(): Promise<string[]> {
     const hosts: HostWithGap[] = await this.db.query(
@@ -33,6 +34,6 @@ function sentenceOf({ name, gap }: HostWithGap): string {
   const shown = paths.slice(0, MAX_PATHS).join(', ');
   const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more files` : '';
   const unread = paths.length > 0 ? `could not read ${shown}${more}` : '';
-  const unasked = lowConfidence ? 'could not query sshd for the files it reads' : '';
+  const unasked = lowConfidence ? 'could not query sshd for the paths of its authorized_keys files' : '';
   return `Host ${name}: the last scan ${[unread, unasked].filter((part) => part !== '').join(' and ')}.`;
 }

@@ -45,13 +45,13 @@ export function bitOf(kind: RelationshipKind): number {
   return 1 << RELATIONSHIP_KINDS.indexOf(kind);
 }
 
-/** USES is the mask of the kinds that mean that one asset uses the other, which are all kinds except `provides`. */
+/** USES is the bit mask of the kinds in which one asset uses another: all kinds except `provides`. */
 export const USES = RELATIONSHIP_KINDS.filter((kind) => kind !== 'provides').reduce(
   (mask, kind) => mask | bitOf(kind),
   0,
 );
 
-/** tellingUse returns the most specific kind of use of an edge. A reference is more specific than `dependsOn`. */
+/** tellingUse returns the most specific kind of use that an edge has. A reference is more specific than `dependsOn`. */
 export function tellingUse(mask: number): RelationshipKind {
   return RELATIONSHIP_KINDS.findLast((kind) => (mask & USES & bitOf(kind)) !== 0) ?? 'dependsOn';
 }

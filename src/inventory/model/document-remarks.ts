@@ -16,7 +16,7 @@ export function addRejection(rejected: Rejection[], rejection: Rejection): void 
   throw new Problem(
     'refused',
     'document.invalid',
-    `The document was rejected because more than ${MAX_REJECTED} of its items are invalid. Correct them (the last one: ${pointer}, ${detail}), or send it in parts.`,
+    `The document was rejected because more than ${MAX_REJECTED} of its items are invalid. Correct the invalid items (the last one: ${pointer}, ${detail}), or send the document in parts.`,
     { errors: [{ pointer, detail }] },
   );
 }

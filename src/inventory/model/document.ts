@@ -136,7 +136,7 @@ export function keptMember({ properties }: CdxComponent, path: string): unknown 
   }
 }
 
-/** Rejection is one rejected item. `index` counts from 0 in the submitted list. */
+/** Rejection is one rejected item. `index` is the index of the item in the submitted list, starting at 0. */
 export interface Rejection {
   readonly index: number;
   /** JSON Pointer (RFC 6901) into the body. */

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A source of documents: a repository, an application or a sensor. Only its newest document is relevant. */
+/** A source of documents: a repository, an application or a sensor. Only the newest document of a source is relevant. */
 @Entity('inventory_source')
 export class InventorySource {
   /** ID, derived from the name. */

@@ -124,7 +124,7 @@ function assertText(text: unknown, pointer: string): void {
 /** Rejects numbers that JSON readers do not preserve (RFC 7493 section 2.2). */
 function assertNumber(value: unknown, pointer: string): void {
   if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
-  throw unstorable(pointer, 'exceeds ±9007199254740991 (2^53−1): send it as a string', 'a number');
+  throw unstorable(pointer, 'exceeds ±9007199254740991 (2^53−1): send the number as a string', 'a number');
 }
 
 function unstorable(pointer: string, detail: string, what = 'a string'): Problem {

@@ -62,7 +62,7 @@ export interface OwnName {
 }
 
 export interface RuleSet {
-  /** Year and month of the facts, with a letter for a later edition in the same month. */
+  /** Year and month as of which the facts are current, with a letter for a later edition in the same month. */
   readonly edition: string;
   readonly rules: readonly Rule[];
   /** User-defined names. */

@@ -92,7 +92,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by source
-   * @remarks Returns the number of assets by source, in descending order.
+   * @remarks Returns the number of assets by source, largest number first.
    */
   @Get('sources')
   @Needs('inventory:read')

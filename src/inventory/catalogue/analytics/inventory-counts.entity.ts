@@ -23,7 +23,7 @@ export class InventorySourceCount {
 }
 
 /**
- * A source that awaits a recount. Each transaction that changes assets of the source inserts a separate row, so that transactions do not wait for each
+ * A source that awaits a recount. Each transaction that changes the source's assets inserts a separate row, so that concurrent transactions do not block each
  * other.
  */
 @Entity('inventory_recount')
@@ -37,8 +37,8 @@ export class InventoryRecount {
 }
 
 /**
- * Running counts of assets, from which a summary is computed by reading a few hundred rows, regardless of the inventory size. Each ingest adds its differences
- * to one of a few slots. A count is the sum of its slots.
+ * Running counts of assets, from which a summary is computed by reading a few hundred rows, regardless of the inventory size. Each ingest adds the changes of
+ * the counts to one of a few slots. A count is the sum of its slots.
  */
 @Entity('inventory_tally')
 export class InventoryTally {

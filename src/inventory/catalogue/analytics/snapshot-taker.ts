@@ -7,7 +7,7 @@ import type { InventorySummary } from './inventory-counts.entity.js';
 import { summaryOf } from './summary.js';
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Dimensions that are not stored. Expiry has thousands of days, whose sum is in the summary. The facts in verdicts are stored as separate dimensions. */
+/** Dimensions that are not stored. Expiry has thousands of days, and its total is in the summary. The facts in verdicts are stored as separate dimensions. */
 const LEFT_OUT = new Set(['expiry', 'verdict']);
 
 /** SnapshotTaker stores the inventory at the end of each day (UTC). An existing snapshot is never replaced. */

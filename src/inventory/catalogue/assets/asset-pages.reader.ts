@@ -87,7 +87,7 @@ export class AssetPages {
     return this.readOn(list, count);
   }
 
-  /** Returns the first `count` assets of a list, or undefined if neither a walk nor an index finds them in time. */
+  /** Returns the first `count` assets of a list, or undefined if neither a walk nor an index finds the assets in time. */
   private async search(list: AssetList, count: number): Promise<ListedAsset[] | undefined> {
     const values = [...list.values];
     const start = startOf(list, values);
@@ -149,7 +149,7 @@ export class AssetPages {
     return end === undefined ? undefined : [end.key, end.id];
   }
 
-  /** Returns the rows of a statement, or undefined if it takes longer than `ms` milliseconds. */
+  /** Returns the rows of a statement, or undefined if the statement takes longer than `ms` milliseconds. */
   private async within<Rows>(ms: number, statement: string, values: readonly unknown[]): Promise<Rows | undefined> {
     try {
       return await this.reads.db.transaction(async (tx) => {

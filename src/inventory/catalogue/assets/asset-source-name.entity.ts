@@ -29,7 +29,7 @@ export function nameAtSource(source: string): string {
 /**
  * anyNameMeets returns SQL that tests whether the name of the asset, or any name that a source uses for the asset, meets a condition.
  *
- * @param meets builds the condition on a column
+ * @param meets function that builds the condition for a column
  */
 export function anyNameMeets(alias: string, meets: (column: string) => string): string {
   return `(${meets(`${alias}.name`)} OR ${alias}.id = ANY(ARRAY(SELECT n.asset_id FROM asset_source_name n WHERE ${meets('n.name')})))`;

@@ -69,7 +69,9 @@ export class Asset {
   @Column('timestamptz', { nullable: true })
   floorNotAfter: Date | null;
 
-  /** Whether the description was read from the certificate itself, whose hash identifies the asset. No other description replaces that description. */
+  /**
+   * Whether the description was read from the certificate itself, whose hash identifies the asset. A description read from the certificate is never replaced.
+   */
   @Column('boolean', { default: false })
   proven: boolean;
 

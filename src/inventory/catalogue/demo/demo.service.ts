@@ -33,7 +33,7 @@ export class DemoService {
     private readonly clock: Clock,
   ) {}
 
-  /** Adds the demo data unless the inventory already contains a source. Returns whether data was added. */
+  /** Adds the demo data unless the inventory already contains a source. Returns true if data was added. */
   async seed(caller: Caller): Promise<boolean> {
     const known = (await this.db.query('SELECT 1 FROM inventory_source LIMIT 1')) as unknown[];
     if (known.length > 0) return false;

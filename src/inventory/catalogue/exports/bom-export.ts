@@ -167,7 +167,7 @@ interface Lines {
   readonly dependencies: AsyncIterable<Buffer>;
 }
 
-/** Returns the lists of the document as lines. The lists must be iterated one after another, and each list only once. */
+/** Returns the lists of the document as lines. The lists must be iterated sequentially, and each list only once. */
 async function linesOf({ snapshot, edition, own, shown }: Source): Promise<Lines> {
   const { components, dependencies } = shown === undefined ? await allTexts(snapshot) : textsOf(snapshot, shown);
   return {

@@ -17,7 +17,7 @@ export interface Share extends ReaderShare {
 
 /** TEXT_BYTES is the number of table bytes per text. The value is a compromise between throughput and memory use. */
 const TEXT_BYTES = 384 * 1024;
-/** TEXTS_IN_QUERY is the number of ranges per query. It is small enough for a query to finish within its timeout even for a slow client. */
+/** TEXTS_IN_QUERY is the number of ranges per query. A query over this number of ranges finishes within its timeout even for a slow client. */
 const TEXTS_IN_QUERY = 64;
 
 const componentWith = (facts: string) =>
@@ -144,7 +144,7 @@ function inStretches({ stretches, reader, readers }: Share, text: string): CopyQ
   return queries;
 }
 
-/** Uses CASE instead of FILTER, with which PostgreSQL would sort the targets of each asset again. */
+/** Uses CASE instead of FILTER, because PostgreSQL would sort each asset's targets again for FILTER. */
 function targetsOf(bit: number): string {
   return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
 }

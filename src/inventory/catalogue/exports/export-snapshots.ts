@@ -7,7 +7,7 @@ import { Snapshot } from './snapshot.js';
 const MAX_AT_ONCE = 6;
 /** Maximum number of concurrent exports per caller, so that a client that stops reading does not block other callers. */
 const MAX_PER_CALLER = 2;
-/** CONNECTIONS is the number of connections per export. While one connection's result is sent, the other connection reads ahead. */
+/** CONNECTIONS is the number of connections per export. While the result of one connection is sent, the other connection reads ahead. */
 const CONNECTIONS = 2;
 /** TIMEOUT_MS is the export timeout. Without a timeout, a slow client could keep an export open indefinitely. */
 const TIMEOUT_MS = 30 * 60_000;

@@ -43,7 +43,7 @@ async function* converted(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 
 /**
  * Converts one component. A component's JSON contains no line break, because JSON escapes line breaks. A component from a draft of CycloneDX, which has no
- * schema, may be impossible to convert. It is exported unchanged, so that the export of the other components is not aborted.
+ * schema, may be impossible to convert. A component that cannot be converted is exported unchanged, so that the export of the other components is not aborted.
  */
 function convertedLine(line: string): string {
   if (line === '') return '';

@@ -47,7 +47,8 @@ export class ExportController {
 
   /**
    * Export assets as CycloneDX
-   * @remarks Returns assets as a CycloneDX 1.6 document, or 1.7 with `version`. Exports of an unchanged inventory have the same bytes and ETag.
+   * @remarks Returns assets as a CycloneDX 1.6 document, or 1.7 with `version`. Repeated exports of an unchanged inventory are byte-identical and have the same
+   * ETag.
    */
   @Get('cyclonedx')
   @MayBeOlder()
@@ -87,7 +88,7 @@ export class ExportController {
 
   /**
    * Export signed CycloneDX
-   * @remarks Returns assets as a CycloneDX document with an embedded signature (JSF) by a signing key. Each call creates a new signature.
+   * @remarks Returns assets as a CycloneDX document with an embedded signature (JSF) created with a signing key. Each call creates a new signature.
    */
   @Post('cyclonedx')
   @HttpCode(HttpStatus.OK)
@@ -120,7 +121,7 @@ function wantsGzip(encodings: string): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
 }
 
-/** Returns the body, which is sent only while the caller is authorized. It is closed when the connection closes or when the caller loses the permission. */
+/** Returns a stream of the body that ends with an error when the caller loses the permission. Closing the stream also closes the body. */
 function sentTo(request: AuthorizedRequest, body: Readable): Readable {
   const parts = Readable.from(whileAuthorized(request, body as AsyncIterable<Buffer>), { objectMode: false });
   const stop = watchRight(request, () => parts.destroy(new Error('the caller is no longer allowed to read')));

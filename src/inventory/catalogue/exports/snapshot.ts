@@ -53,7 +53,7 @@ export class Snapshot {
     return (await this.first.runner.query(text, [...values])) as Row[];
   }
 
-  /** Makes the planner use indexes and join in index order, because its statistics do not include recently written rows. */
+  /** Makes the planner use indexes and join in index order, because the planner's statistics do not include recently written rows. */
   async readInOrder(): Promise<void> {
     for (const { runner } of this.connections)
       for (const way of OUT_OF_ORDER) await runner.query(`SET LOCAL enable_${way} = off`);

@@ -30,7 +30,7 @@ export class JurisdictionsController {
 
   /**
    * List deadlines
-   * @remarks Returns deadlines with the number of assets that they affect.
+   * @remarks Returns deadlines with the number of affected assets.
    */
   @Get('quantum-risk/deadlines')
   @Needs('inventory:read')

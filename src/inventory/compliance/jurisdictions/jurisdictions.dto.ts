@@ -125,8 +125,8 @@ export class DeadlineCountView extends DeadlineView {
   /** IDs of the rules that contain the deadline. @example ["Q-RSA-KE-112"] */
   rules: string[];
   /**
-   * Number of active assets to which the deadline applies. An asset is counted for each deadline that applies to it. Null for a deadline on validity periods,
-   * because the number depends on the day.
+   * Number of active assets to which the deadline applies. An asset is counted for each deadline that applies to the asset. Null for a deadline on validity
+   * periods, because the number depends on the day.
    * @example 334
    */
   @ApiProperty({ type: 'integer', nullable: true }) assets: number | null;

@@ -16,7 +16,7 @@ import type { AlgorithmUse, RiskSubject } from '../../model/risk-subject.js';
 import { RuleBook } from '../../judgement/risk/rule-book.js';
 
 /**
- * MAX_ROWS is the maximum number of returned rows, which are the algorithms with the most assets. An inventory contains at most a few hundred algorithms.
+ * MAX_ROWS is the maximum number of returned rows. The algorithms with the most assets are returned. An inventory contains at most a few hundred algorithms.
  */
 const MAX_ROWS = 500;
 
@@ -34,7 +34,7 @@ export interface Conflict extends Stand {
   readonly targets: Target[];
 }
 
-/** JurisdictionsReader compares the statements of authorities about the algorithms in the inventory. */
+/** JurisdictionsReader compares the authorities' positions on the algorithms in the inventory. */
 @Injectable()
 export class JurisdictionsReader {
   constructor(
@@ -92,7 +92,7 @@ function standOf(ingredient: AlgorithmUse, assets: number, day: string, engine: 
   return { algorithm: labelOf(ingredient), family: hybrid ?? family, purpose, assets, opinions };
 }
 
-/** sidesOf returns the opinions in favour of an algorithm, and the opinions against it. */
+/** sidesOf returns the opinions in favour of an algorithm, and the opinions against the algorithm. */
 export function sidesOf(opinions: readonly Opinion[]): { favour: Opinion[]; against: Opinion[] } {
   return { favour: opinions.filter(({ stance }) => stance === 'FAVOURS'), against: opinions.filter(objects) };
 }

@@ -80,7 +80,10 @@ export class RequirementResultView {
   violations: number;
   /** IDs of up to 10 assets that violate the requirement. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
   examples: string[];
-  /** Assets that do not violate the requirement yet, and the first date after which one of them will violate it. Not present if there are no such assets. */
+  /**
+   * Assets that do not violate the requirement yet but will in the future, and the first date after which one of these assets will violate the requirement. Not
+   * present if no asset will violate the requirement in the future.
+   */
   acceptedUntil?: AcceptedUntilView;
   /** Score from 0 to 1; null for a requirement that has not been assessed. @example 0.925 */
   score: number | null;

@@ -47,7 +47,10 @@ export interface RequirementResult {
   readonly violations: number;
   /** IDs of a few assets that violate the requirement. */
   readonly examples: readonly string[];
-  /** Assets that do not violate the requirement yet, with the earliest date (YYYY-MM-DD, inclusive) until which the authority accepts them. */
+  /**
+   * Number of assets that do not violate the requirement yet, and the earliest date (YYYY-MM-DD, inclusive) until which the authority accepts one of the
+   * assets.
+   */
   readonly acceptedUntil?: { readonly assets: number; readonly first: string };
   /** Score from 0 to 1; null for a requirement that has not been assessed. */
   readonly score: number | null;
@@ -60,8 +63,8 @@ export interface AttestationEvidence {
 }
 
 /**
- * An attestation of the inventory's compliance with a policy pack on a given day. The results contain the degree of compliance. Attestations are immutable. A
- * newer attestation replaces an older attestation.
+ * An attestation of the inventory's compliance with a policy pack as of a given date. The results contain the degree of compliance. Attestations are immutable.
+ * A newer attestation replaces an older attestation.
  */
 @Entity('attestation')
 @Index('attestation_pack', ['packId', 'id'])

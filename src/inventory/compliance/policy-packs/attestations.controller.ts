@@ -89,7 +89,7 @@ export class AttestationsController {
 
   /**
    * Export a signed attestation
-   * @remarks Returns an attestation with an embedded signature (JSF) by a signing key. Each call creates a new signature.
+   * @remarks Returns an attestation with an embedded signature (JSF) created with a signing key. Each call creates a new signature.
    */
   @Post(':id/cyclonedx')
   @HttpCode(HttpStatus.OK)

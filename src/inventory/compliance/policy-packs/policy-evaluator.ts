@@ -129,7 +129,7 @@ export class PolicyEvaluator {
     );
   }
 
-  /** Returns a few violating assets. Reads them verdict by verdict, so that not all matches must be collected and sorted. */
+  /** Returns a few violating assets. The assets are read verdict by verdict, so that not all matches must be collected and sorted. */
   private async examples(bad: readonly VerdictCount[], { where, values }: Conditions): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT e.id FROM unnest($${values.length + 1}::uuid[]) AS b(id) CROSS JOIN LATERAL (
@@ -177,7 +177,7 @@ class WorstOpinions {
     private readonly engine: RiskEngine,
   ) {}
 
-  /** Returns the worst opinion of the authority on the algorithms, or undefined if the authority has no position on any of them. */
+  /** Returns the worst opinion of the authority on the algorithms, or undefined if the authority has no position on any of the algorithms. */
   of({ ingredients }: RiskSubject): Opinion | undefined {
     const { uses } = this.check;
     return ingredients

@@ -41,7 +41,7 @@ export class PolicyJudge {
     );
     const wrong = reviews.findIndex(({ identifier }) => !checked.has(identifier));
     if (wrong >= 0) {
-      const detail = 'is not a requirement that a person assesses';
+      const detail = 'is not a manually assessed requirement';
       const errors = [{ pointer: `/reviews/${wrong}/identifier`, detail }];
       throw new Problem('malformed', 'request.invalid', `/reviews/${wrong}/identifier: ${detail}.`, { errors });
     }
@@ -51,8 +51,8 @@ export class PolicyJudge {
   }
 
   /**
-   * Records alert events about the policy. If the pack has been changed or deleted since it was read, no events are recorded, because the change or deletion
-   * has resolved the alerts.
+   * Records alert events about the policy. If the pack has been changed or deleted since the pack was read, no events are recorded, because the change or
+   * deletion has resolved the alerts.
    */
   async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;

@@ -38,7 +38,7 @@ export interface PolicyPack {
   /** Maximum validity of an attestation, in days. */
   readonly reviewEveryDays: number;
   readonly requirements: readonly PolicyRequirement[];
-  /** Revision number, from 1. Present only in custom packs. */
+  /** Revision number, starting at 1. Present only in custom packs. */
   readonly revision?: number;
 }
 

@@ -126,7 +126,7 @@ export function isCustomPack(id: string): boolean {
 
 function assertOwn(id: string): void {
   if (isCustomPack(id)) return;
-  const detail = 'This policy pack is built in and cannot be changed. Create your own.';
+  const detail = 'This policy pack is built in and cannot be changed. Create a custom policy pack instead.';
   throw new Problem('conflict', 'policy-pack.product', detail);
 }
 

@@ -125,7 +125,7 @@ const UNREAD = new Set(
 );
 const UNREAD_METADATA = new Set('authors lifecycles manufacture manufacturer supplier tools'.split(' '));
 
-/** Removes invalid members that are not read. Returns whether a member was removed. */
+/** Removes invalid members that are not read. Returns true if a member was removed. */
 function leaveOut(head: Record<string, unknown>, faults: readonly Fault[], repairs: Remark[]): boolean {
   const before = repairs.length;
   for (const { pointer, detail } of faults) {

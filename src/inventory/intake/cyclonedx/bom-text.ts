@@ -33,7 +33,7 @@ export interface Stretch {
 
 /** BomText is an unparsed CycloneDX document. The lists are parsed a few items at a time, so that the parsed document is never completely in memory. */
 export class BomText {
-  /** @param outline positions of the lists; undefined if they can only be found by parsing the whole document. */
+  /** @param outline positions of the lists; undefined if the lists can be found only by parsing the whole document. */
   constructor(
     private readonly bytes: Buffer,
     private readonly outline: Outline | undefined,

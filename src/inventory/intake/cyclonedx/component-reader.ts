@@ -15,7 +15,7 @@ interface Property {
 
 /**
  * assetOf converts a component to an asset, with its locations and links but without secrets. The component is modified in place, so the caller must not use
- * it afterwards. Removed members are set to undefined, which all readers treat as missing, because `delete` makes V8 objects slow.
+ * the component afterwards. Removed members are set to undefined, which all readers treat as missing, because `delete` makes V8 objects slow.
  */
 export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);

@@ -116,7 +116,7 @@ interface PlainComponent {
 /** PlainComponents contains the components that are not cryptographic. `wanted` yields the components that link to a cryptographic component. */
 class PlainComponents {
   private readonly all: PlainComponent[] = [];
-  /** For each name, the names that link to it, except for names of cryptographic components. A name need not belong to a component. */
+  /** For each linked name, the names that link to the linked name, except for names of cryptographic components. A name need not belong to a component. */
   private readonly users = new Map<DraftRef, DraftRef[]>();
 
   constructor(private readonly refs: DraftRefs) {}

@@ -16,7 +16,7 @@ interface Part {
 }
 
 /**
- * leaveOutParts removes invalid parts of a component's evidence that are not read, and occurrences without a location. Returns whether a part was removed.
+ * leaveOutParts removes invalid parts of a component's evidence that are not read, and occurrences without a location. Returns true if a part was removed.
  *
  * @param depth number of pointer steps that lead to the component itself
  */

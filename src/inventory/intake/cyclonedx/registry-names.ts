@@ -6,7 +6,7 @@ import { registryOf } from './bom-schemas.js';
 
 /*
  * Families and curves of the algorithm registry in CycloneDX 1.7 (cryptography-defs). A family or curve that the algorithm's name already implies is not a
- * separate fact. Components with and without it describe the same algorithm.
+ * separate fact. Components with and without the implied family or curve describe the same algorithm.
  */
 
 const FAMILIES: ReadonlySet<string> = new Set(registryOf('algorithmFamiliesEnum'));
@@ -58,7 +58,7 @@ function rsaFamily(
   return purpose === 'signature' && (hasHash || padding === 'pkcs1v15') ? 'RSASSA-PKCS1' : undefined;
 }
 
-/** registryCurve returns the name of a curve in the registry, or undefined if the registry does not contain it. */
+/** registryCurve returns the name of a curve in the registry, or undefined if the registry does not contain the curve. */
 export function registryCurve(curve: unknown): string | undefined {
   if (typeof curve !== 'string') return undefined;
   return CURVES.get(curve) ?? CURVES_BY_OID.get(findCurve(curve)?.oid);

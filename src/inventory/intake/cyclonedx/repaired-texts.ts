@@ -149,7 +149,7 @@ function noteChange({ holder, member }: Place): void {
   changed.set(holder, (changed.get(holder) ?? new Set()).add(member));
 }
 
-/** Returns the object or list that contains the target of a pointer, or undefined if it does not exist. */
+/** Returns the object or list that contains the target of a pointer, or undefined if that object or list does not exist. */
 function placeOf(root: unknown, depth: number, pointer: string): Place | undefined {
   const steps = stepsOf(pointer).slice(depth);
   const member = steps.pop();

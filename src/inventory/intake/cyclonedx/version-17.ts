@@ -63,7 +63,8 @@ const CHECKED = new Set(['type', 'name', 'version', ...RESTORED]);
 
 /**
  * Restores a member that `asVersion16` preserved in a property. Any document can contain a property in this format, so a member is restored only if
- * `asVersion16` could have removed the member: it is invalid at this path in 1.6, and valid in 1.7. Any other member would change the facts about the asset.
+ * `asVersion16` could have removed the member, that is, if the member is invalid at this path in 1.6 and valid in 1.7. Any other member would change the facts
+ * about the asset.
  *
  * @returns false if the property remains a property
  */

@@ -46,8 +46,8 @@ type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number }
 
 /**
  * ImportRunner runs imports one at a time and serves callers in turn. A small import may run in parallel with another caller's import, which may take many
- * minutes. An import is claimed by compare-and-set, with a lease that is renewed regularly. If the worker of an import is lost, another worker runs the
- * import again. A document is stored in one transaction, so it is never stored partially. The idempotency key identifies a document that was already committed.
+ * minutes. An import is claimed by compare-and-set, with a lease that is renewed regularly. If the worker of an import is lost, another worker runs the import
+ * again. A document is stored in one transaction, and therefore never partially. The idempotency key identifies a document that was already committed.
  */
 @Injectable()
 export class ImportRunner implements BeforeApplicationShutdown {
@@ -197,7 +197,7 @@ function announcementOf({ id, order: { caller } }: Claimed, end: End): Announcem
 }
 
 function rightsEnded({ name }: ImportCaller): Problem {
-  const detail = `${name} can no longer report, so the document was not imported. Send it again with a different key.`;
+  const detail = `${name} can no longer report, so the document was not imported. Send the document again with a different key.`;
   return new Problem('forbidden', 'import.rights-ended', detail);
 }
 

@@ -17,8 +17,8 @@ export class ImportsController {
 
   /**
    * List imports
-   * @remarks Returns documents submitted for asynchronous import, newest first. Large outcomes and problems are omitted from the list, and returned only with
-   * the individual import.
+   * @remarks Returns documents submitted for asynchronous import, newest first. Large outcomes and problems are omitted from the list and are returned only
+   * with the individual import.
    */
   @Get()
   @Needs('inventory:report')
@@ -42,7 +42,7 @@ export class ImportsController {
 
   /**
    * Follow an import
-   * @remarks Sends the import as server-sent events: first the current state, then the progress, until the import is final.
+   * @remarks Streams server-sent events: first the current state of the import, then the progress until the import is final.
    */
   @Get(':id/events')
   @Needs('inventory:report')

@@ -46,7 +46,7 @@ export class ImportView {
   done: number;
   /** Number of assets in the document; 0 until the document has been read. @example 300000 */
   total: number;
-  /** Number of attempts. More than 1 means that an earlier worker was lost. @example 1 */
+  /** Number of attempts; more than 1 if the worker of an earlier attempt was lost. @example 1 */
   attempts: number;
   createdAt: Date;
   startedAt: Date | null;

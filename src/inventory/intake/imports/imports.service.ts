@@ -64,7 +64,7 @@ export class ImportsService implements BeforeApplicationShutdown {
       throw new Problem(
         'refused',
         'import.password',
-        'Passwords are not stored, so this key store cannot be imported asynchronously. Send it without async.',
+        'A key store with a password cannot be imported asynchronously, because passwords are not stored. Send the key store without async.',
       );
     const { id: callerId, ownerId, origin } = caller;
     const { mode = 'repair', source, idempotencyKey } = options;
@@ -87,7 +87,7 @@ export class ImportsService implements BeforeApplicationShutdown {
         caller: reporterOf(caller),
         requestId: origin.requestId,
         address: origin.address,
-        // Detects a document that an earlier run committed before it stopped without recording the outcome.
+        // Detects a document that was committed by an earlier run that stopped without recording the outcome.
         idempotencyKey: id,
       };
       await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id, turn) VALUES ($1, $2, $3, $4, $5)', [

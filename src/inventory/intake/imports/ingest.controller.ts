@@ -33,12 +33,12 @@ const MEDIA_TYPES = [
 const KEY_HEADER = {
   name: 'Idempotency-Key',
   required: false,
-  description: 'Makes repeating the call safe for 24 hours',
+  description: 'Makes retries of the call safe for 24 hours',
 };
 const PASSWORD_HEADER = {
   name: 'X-Key-Store-Password',
   required: false,
-  description: 'Password of the key store, percent-encoded (UTF-8). It is not stored.',
+  description: 'Password of the key store, percent-encoded (UTF-8). The password is not stored.',
 };
 const SCAN = {
   schema: { type: 'object' as const, additionalProperties: true },
@@ -91,7 +91,10 @@ export class IngestController {
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
   @ApiOkResponse({ type: IngestView, description: 'Imported' })
-  @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; poll the Location' })
+  @ApiAcceptedResponse({
+    type: ImportView,
+    description: 'With `async`: the import was accepted. Poll the URL in `Location`.',
+  })
   async ingest(
     @TheCaller() caller: Caller,
     @TheRawBody() body: RawBody,
@@ -110,7 +113,10 @@ export class IngestController {
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
   @ApiOkResponse({ type: IngestView, description: 'Imported' })
-  @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; poll the Location' })
+  @ApiAcceptedResponse({
+    type: ImportView,
+    description: 'With `async`: the import was accepted. Poll the URL in `Location`.',
+  })
   async importSourceScan(
     @TheCaller() caller: Caller,
     @TheRawBody() body: RawBody,

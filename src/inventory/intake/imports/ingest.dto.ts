@@ -5,7 +5,9 @@ import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from '../../model/document.js';
 
 export class IngestQuery {
-  /** `strict` rejects a document with any fault. `repair` fixes faults that can be fixed without loss, such as repeated list items, and lists the repairs. */
+  /**
+   * `strict` rejects documents that contain faults. `repair` fixes faults that can be fixed without loss, such as repeated list items, and lists the repairs.
+   */
   @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
   /** Name of the described application or repository. If omitted, the name in the document is used. @example https://git.example.com/shop */
   @Optional(Text(1, 500)) source?: string;
@@ -20,7 +22,7 @@ export class IngestQuery {
 }
 
 export class RejectionView {
-  /** Position in the submitted list, from 0. @example 3 */
+  /** Index in the submitted list, starting at 0. @example 3 */
   index: number;
   /** JSON Pointer (RFC 6901) into the body. @example /assets/3/component/name */
   pointer: string;

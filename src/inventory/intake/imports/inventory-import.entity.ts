@@ -26,7 +26,7 @@ export class InventoryImport {
   @Column('int')
   bytes: number;
 
-  /** Order without the body and the password. */
+  /** Parameters of the import, without the body and the password. */
   @Column('jsonb')
   order: Omit<IngestOrder, 'bytes' | 'password'>;
 
@@ -46,7 +46,7 @@ export class InventoryImport {
   @Column('int', { default: 0 })
   attempts: number;
 
-  /** Position in the execution order, in which callers are served in turn. */
+  /** Position in the execution order, which alternates between callers. */
   @Column('int', { default: 0 })
   turn: number;
 
@@ -70,7 +70,7 @@ export class InventoryImport {
   endedAt: Date | null;
 }
 
-/** A part of a body. A submitted body may contain secrets, so it is never stored in plaintext. */
+/** A part of an import's body. The body may contain secrets, so no part is stored in plaintext. */
 @Entity('inventory_import_part')
 export class InventoryImportPart {
   @PrimaryColumn('uuid')

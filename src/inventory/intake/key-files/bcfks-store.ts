@@ -19,7 +19,7 @@ const AES256_CCM = '2.16.840.1.101.3.4.1.47';
 const AES256_WRAP_PAD = '2.16.840.1.101.3.4.1.48';
 const KEY_BYTES = 32;
 const MAX_SCRYPT_BYTES = 128 * 1024 * 1024;
-/** Tag length if the parameters omit it (RFC 5084 section 3.2). */
+/** Default tag length in bytes, for parameters without a tag length (RFC 5084 section 3.2). */
 const DEFAULT_TAG_BYTES = 12;
 const WRAP_PAD_IV = Buffer.from('A65959A6', 'hex');
 const PRFS: Readonly<Record<string, string>> = {

@@ -34,7 +34,7 @@ export interface FoundPublicKey {
   readonly sshFingerprint?: string;
   readonly algorithm: PublicKeyAlgorithm;
   readonly format: string;
-  /** Fingerprint in the format of the file. If present, it identifies the key. */
+  /** Fingerprint in the format of the file. If present, the fingerprint identifies the key. */
   readonly id?: string;
   readonly lifetime?: Lifetime;
 }
@@ -227,7 +227,7 @@ function propertiesOf({
   ];
 }
 
-/** rfc3339 formats a time (RFC 3339), without the fraction of a second if it is zero. Returns undefined for an invalid date. */
+/** rfc3339 formats a time (RFC 3339), omitting the fraction of a second if the fraction is zero. Returns undefined for an invalid date. */
 export function rfc3339(time: Date): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString().replace('.000Z', 'Z');
 }

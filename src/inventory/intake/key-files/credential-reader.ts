@@ -48,7 +48,7 @@ export function readCredentialFile(body: Buffer, options: CredentialOptions): Dr
   }
 }
 
-/** Returns the result for a file from which nothing could be read. @throws Problem that describes the damage to the file, if it can be recognized */
+/** Returns the result for a file from which nothing could be read. @throws Problem that describes the damage to the file, if the damage is recognized */
 function orDamaged<Result>(file: Buffer, result: Result): Result {
   const damage = damageOf(file);
   if (damage !== undefined) throw damaged(damage);
@@ -104,7 +104,7 @@ function damageOf(bytes: Buffer): string | undefined {
     return 'begins like PEM, but its END line is missing. Use the original';
   const length = bytes[0] === 0x30 ? lengthStated(bytes) : undefined;
   if (length === undefined || length <= bytes.length) return undefined;
-  return `begins like DER, a key store or a certificate, but is truncated: it declares ${length} bytes and has ${bytes.length}`;
+  return `begins like DER, a key store or a certificate, but is truncated: the header declares ${length} bytes, but the file has ${bytes.length}`;
 }
 
 /** Header length of an element with fewer than 128 content octets. */

@@ -149,16 +149,21 @@ export function nothingHere(): Problem {
 
 /** closedByPassword returns the problem for a store that cannot be opened because the password is missing or wrong. */
 export function closedByPassword(password: string): Problem {
-  const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'cannot be opened with this password';
+  const detail = password === '' ? 'requires a password (X-Key-Store-Password)' : 'cannot be opened with this password';
   return new Problem('refused', 'key-store.password', `The key store ${detail}.`);
 }
 
 /** tooManyRounds returns the problem for a key store that requires more key derivation rounds than are allowed for one document. */
 export function tooManyRounds(): Problem {
   const detail = `requires more than ${MAX_ROUNDS.toLocaleString('en')} password hashing rounds`;
-  return new Problem('refused', 'document.too-costly', `The key store ${detail}; save it again with fewer rounds.`, {
-    errors: [{ pointer: '', detail }],
-  });
+  return new Problem(
+    'refused',
+    'document.too-costly',
+    `The key store ${detail}; save the key store again with fewer rounds.`,
+    {
+      errors: [{ pointer: '', detail }],
+    },
+  );
 }
 
 /** derivationsUsedUp returns the problem for a sender that has no key derivation rounds left for this minute. */

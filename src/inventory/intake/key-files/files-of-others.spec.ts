@@ -271,7 +271,7 @@ describe('a file damaged in transit is reported with the remedy', () => {
 
   it.each<[string, Buffer, RegExp]>([
     ['a Java key store cut short', store.subarray(0, 300), /Java key store, but was truncated/],
-    ['a certificate cut short', der.subarray(0, 200), /truncated: it declares 395 bytes and has 200/],
+    ['a certificate cut short', der.subarray(0, 200), /truncated: the header declares 395 bytes, but the file has 200/],
     ['a Java key store that Maven filtered', asText(store), /treated the binary file as text/],
     ['a certificate from a terminal', asText(der), /treated the binary file as text/],
     [

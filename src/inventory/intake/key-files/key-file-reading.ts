@@ -149,7 +149,7 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   const bytes = bytesOf(block);
   if (block.isCut && label !== SIGNED_TEXT)
     reading.reject(
-      `contains ${truncate(label, 60)} without an END line, starting at line ${block.line}: it was truncated`,
+      `contains ${truncate(label, 60)} without an END line, starting at line ${block.line}: the block was truncated`,
     );
   else if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) reading.certificate(bytes, at);
   else if (/^(?:PKCS7|PKCS #7 SIGNED DATA|CMS)$/.test(label)) signedInto(reading, bytes, at);
@@ -164,7 +164,7 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
 
 /** Lists the key in a certificate request, with a warning that the request itself is not listed. Parameters and CRLs are skipped. */
 function beside(reading: CredentialReading, { label, line }: PemBlock, bytes: Buffer, at: DraftOccurrence[]): void {
-  const passOver = () => reading.passOver('pem.passed-over', `${label} in line ${line} is not listed`);
+  const passOver = () => reading.passOver('pem.passed-over', `${label} on line ${line} is not listed`);
   if (label.endsWith('CERTIFICATE REQUEST')) requestOrCrl(reading, bytes, at, passOver);
   else passOver();
 }

@@ -27,8 +27,8 @@ export interface SarifFinding {
 }
 
 /**
- * isFound reports whether a result describes a problem that still exists: `kind` is `fail` (section 3.27.9), `baselineState` is not `absent` (3.27.24), and
- * the result is not suppressed (3.27.23: a result with suppressions is suppressed unless one of them is under review or rejected).
+ * isFound reports whether a result describes a problem that still exists: `kind` is `fail` (section 3.27.9), `baselineState` is not `absent` (3.27.24), and the
+ * result is not suppressed (3.27.23: a result with suppressions is suppressed unless a suppression is under review or rejected).
  */
 export function isFound(result: JsonMembers): boolean {
   const kind = result['kind'] ?? 'fail';

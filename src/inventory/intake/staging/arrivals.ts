@@ -18,7 +18,7 @@ export interface Arrival {
   /** SHA-256 of the body. */
   readonly digest: Buffer;
   readonly documentId: string;
-  /** Position among the documents in the body, from 0. */
+  /** Index of the document in the body, starting at 0. */
   readonly part: number;
   /** Remarks about the submission of the document rather than its content. */
   readonly notes: readonly Remark[];
@@ -84,8 +84,9 @@ export function arrivalsOf(
 }
 
 /**
- * underOwnName returns the arrival under a source name that contains the reporter. Returns undefined if the document or the caller names the source. Use this
- * function for a document without a source whose bytes another reporter has already sent. Many reporters have the same certificates and published documents.
+ * underOwnName returns the arrival under a source name that contains the reporter. Returns undefined if the document or the caller specifies the source. Use
+ * this function for a document without a source whose bytes another reporter has already sent. Many reporters send the same certificates and published
+ * documents.
  */
 export function underOwnName(arrival: Arrival): Arrival | undefined {
   const { order, document, digest, source } = arrival;

@@ -20,7 +20,7 @@ const MAX_NAMES = 3;
 
 /**
  * recordAssetEvents records one alert event about new assets, and one alert event about assets whose risk level changed, each with the number of assets at each
- * level. An asset that replaces another asset is not new; it counts as changed if its level differs from the level of the replaced asset.
+ * level. An asset that replaces another asset does not count as new. The asset counts as changed if its level differs from the level of the replaced asset.
  *
  * @param why reason for the change; undefined for a document with new content
  */

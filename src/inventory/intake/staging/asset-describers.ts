@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { Remark } from '../../model/document.js';
 
-/** Describer contains facts about a document's reporter. The facts determine what the document may change about assets that other sources also contain. */
+/** Describer contains facts about a document's reporter. The facts determine what the document may change about assets that other sources also report. */
 export interface Describer {
   readonly sourceId: string;
   /** Owner of the source, as in `inventory_source.owner`. */
@@ -84,8 +84,8 @@ export function describerValues({ sourceId, owner, mayWrite }: Describer): unkno
 }
 
 /**
- * countForeign counts the staged assets that keep another owner's description. Algorithms are excluded, because all reporters share algorithms and write their
- * names in different ways. Reporters therefore get no warning about algorithms.
+ * countForeign counts the staged assets that keep another owner's description. Algorithms are excluded, because all reporters share algorithms and use
+ * different names for the same algorithm. Reporters therefore get no warning about algorithms.
  */
 export async function countForeign(tx: EntityManager, describer: Describer): Promise<number> {
   if (describer.mayWrite) return 0;

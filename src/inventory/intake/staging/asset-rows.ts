@@ -96,19 +96,19 @@ export interface IdentifiedAsset extends GraphAsset {
   first: IdentifiedAsset | undefined;
   /** Hash of subject, issuer and validity; undefined unless the component has all of these facts. */
   readonly stated: string | undefined;
-  /** Whether the identity includes the asset's references. If so, any change may result in a different asset at the same location. */
+  /** Whether the identity includes the asset's references. If the references are included, any change may result in a different asset at the same location. */
   isReferring: boolean;
   /** Whether all mentions of the asset were parsed from bytes (see DraftAsset). This does not apply to the asset's references. */
   isProven: boolean;
 }
 
-/** RowEncoder encodes the assets of a document while it is read. */
+/** RowEncoder encodes the assets of a document while the document is read. */
 export class RowEncoder {
   private readonly rows = new CopyRows(BUFFER_BYTES + ROW_BYTES, FREE_BUFFERS);
   private readonly full: Buffer[] = [];
   private readonly references: DraftRef<IdentifiedAsset>[] = [];
   private readonly source: Buffer;
-  /** Number of components that lost members because they were too large. */
+  /** Number of components from which members were removed because the component was too large. */
   shortened = 0;
   /** Number of locations that were omitted because an asset had more than MAX_PLACES. */
   placesLeftOut = 0;

@@ -161,8 +161,8 @@ const HEAD_BYTES = 4096;
 const SCAN_ID = '"scanId"';
 
 /**
- * contentDigest returns the SHA-256 of a body's content. The `scanId` of a sensor scan is excluded, because it changes with each scan. Two scans with the same
- * findings therefore have the same digest, even if only one of the scans has a `scanId`.
+ * contentDigest returns the SHA-256 of a body's content. The `scanId` of a sensor scan is excluded, because each scan has a different `scanId`. Two scans with
+ * the same findings therefore have the same digest, even if only one of the scans has a `scanId`.
  *
  * @param bytes body that was read without a fault
  */

@@ -30,7 +30,7 @@ export class DocumentAssets {
   private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
-  /** @param source source of the document, whose name is part of the identity of assets that have no other identity */
+  /** @param source source of the document; the source name is part of the identity of assets without any other identity */
   constructor(
     private readonly draft: Draft,
     private readonly source: { readonly id: string; readonly name: string },
@@ -184,7 +184,8 @@ export class DocumentAssets {
       }
       asset.first = last;
       this.noteContradiction(last, asset);
-      // All facts about an algorithm are part of its identity. Different forms of the name are not, although they may have different meanings.
+      // All facts about an algorithm are part of its identity. Different forms of the name are not part of the identity, although the forms may have different
+      // meanings.
       if (!asset.isProven && (asset.kind !== 'algorithm' || asset.name !== last.name)) last.isProven = false;
       if (asset.name !== last.name) this.moreNames.push({ assetId: last.id, name: asset.name });
       const links = this.joinedLinksOf(last);

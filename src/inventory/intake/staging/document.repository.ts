@@ -37,7 +37,7 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
-/** Newest document of a source, whose bytes were sent again. */
+/** Newest document of a source. The document's bytes were sent again. */
 interface SameDocument extends StoredSource {
   readonly id: string;
   readonly outcome: IngestOutcome;
@@ -51,12 +51,12 @@ interface SameDocument extends StoredSource {
 
 /**
  * CONFIRMED_AFTER is the time after `received_at` by which the transaction that stored a document has ended. The transaction starts at `received_at` and takes
- * less time.
+ * less than this interval.
  */
 const CONFIRMED_AFTER = `interval '1 hour'`;
 
 /**
- * newestOfSameBytes returns the source's newest document if it has the same bytes.
+ * newestOfSameBytes returns the source's newest document if that document has the same bytes as the arrival.
  *
  * @param confirmedUntil time before which all commits are confirmed (see InstanceHeartbeat.confirmedUntil)
  */
@@ -149,7 +149,7 @@ export async function recordDocument(tx: EntityManager, arrival: Arrival, outcom
 
 /**
  * recordMerge records the content of a source's newest complete document, and the time since which concurrent transactions may have changed the source's
- * assets. If the assets were up to date with this reading edition before the merge, they still are. A version that does not record editions leaves `read_merge`
+ * assets. Assets that were up to date with this reading edition before the merge remain up to date. A version that does not record editions leaves `read_merge`
  * unchanged.
  */
 export async function recordMerge(tx: EntityManager, { source, document }: Arrival, since: string): Promise<void> {

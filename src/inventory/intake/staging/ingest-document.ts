@@ -102,7 +102,7 @@ class RulesChanged extends Error {}
 export class DocumentIngest {
   /**
    * @param limits `mergeLock`: name of the advisory lock under which the threads of this process merge one document at a time; `mergeMs`: time limit of a
-   * statement under that lock, in milliseconds; `maxAssets`: maximum number of assets in all sources of a caller who may only report
+   * statement under that lock, in milliseconds; `maxAssets`: maximum number of assets in all sources of a caller without `inventory:write`
    */
   constructor(
     private readonly db: DataSource,
@@ -324,12 +324,12 @@ export class DocumentIngest {
     if (same === undefined) return { before, documentId };
     // Each further scan brings the assets that were missing in the last scan closer to `resolved`.
     if (isWholeScan(arrival) && !(await isSettled(tx, arrival))) return { before, documentId: same.id };
-    // If newer documents have been stored since, the same bytes count as new content unless a complete document contains its time.
+    // If newer documents have been stored since, the same bytes count as new content, unless the document is complete and contains a time.
     if (!same.isNewest && !(draft.whole && draft.time !== null)) return { before, documentId: same.id };
     return { outcome: outcomeOf({ ...arrival, draft, documentId: same.id }, { created: 0, updated: 0 }, before) };
   }
 
-  /** Returns the outcome of an earlier call with the same Idempotency-Key, or undefined if there was none. */
+  /** Returns the outcome of an earlier call with the same Idempotency-Key, or undefined if the key has not been used before. */
   private async claimKey(tx: EntityManager, arrival: Arrival): Promise<IngestOutcome | undefined> {
     const resource = await this.keys.earlier(tx, useOf(arrival));
     return resource === undefined ? undefined : earlierOutcome(tx, resource);
@@ -348,7 +348,7 @@ export class DocumentIngest {
     }
   }
 
-  /** Runs `work` in a transaction. Commits if the result is an outcome, and rolls back if it is undefined. */
+  /** Runs `work` in a transaction. Commits if the result is an outcome, and rolls back if the result is undefined. */
   private async transaction(
     work: (tx: EntityManager, client: PoolClient) => Promise<IngestOutcome | undefined>,
   ): Promise<IngestOutcome | undefined> {

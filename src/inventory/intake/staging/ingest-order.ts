@@ -20,7 +20,7 @@ export interface IngestOrder {
     readonly ownerId: string;
     /** Whether the caller may report for sources of other owners. Undefined in orders written by the previous version, which allowed this for every caller. */
     readonly mayWrite?: boolean;
-    /** Whether the outcome may reveal what other owners reported. Undefined, as in orders written by the previous version, means true. */
+    /** Whether the outcome may reveal what other owners reported. Undefined means true, as in orders written by the previous version. */
     readonly mayRead?: boolean;
   };
   readonly requestId: string;

@@ -4,7 +4,7 @@ import type { VerdictFacts } from '../../model/risk-verdict.js';
 import { addToTally, keepSourceCount, tallied } from '../../model/tally.js';
 import type { FactsById, NewAssets } from './new-assets.js';
 
-/** SQL for one of eight slots, so that documents that are stored concurrently rarely wait for each other. */
+/** SQL for one of eight slots, so that concurrent transactions rarely wait for the same row. */
 const SLOT = 'floor(random() * 8)::int';
 /**
  * MAX_COUNTED_AT_ONCE is the maximum number of known assets for which a new source is counted immediately, while other documents wait. A source with more

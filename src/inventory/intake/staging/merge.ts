@@ -213,8 +213,8 @@ async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: 
 }
 
 /**
- * Merges the edges of the source. A source that reports an edge also reports the asset at the start of the edge, so the source has a location for this asset.
- * A partial scan removes no kinds from an edge.
+ * Merges the edges of the source. A source that reports an edge also reports the asset at the start of the edge, so the source has a location for this asset. A
+ * partial scan does not remove kinds from an edge.
  */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
   const kinds = (row: string) => (whole ? `${row}.kinds` : `r.kinds | ${row}.kinds`);
@@ -295,7 +295,7 @@ async function countChanged(tx: EntityManager): Promise<number> {
 /** ReadAgain is the result of rereading a stored asset. */
 export interface ReadAgain {
   readonly id: string;
-  /** Verdict of the asset when it was read. */
+  /** Verdict of the asset at the time when the asset was read. */
   readonly before: string | null;
   readonly verdictId: string | null;
   readonly resolvedBy: string | null;
@@ -324,7 +324,7 @@ export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgai
   return countChanged(tx);
 }
 
-/** scopeOf returns which locations of the source become missing if a document does not contain them. */
+/** scopeOf returns the scope of a document: the source's locations that become missing if the document does not contain the location. */
 export function scopeOf({ replaces }: DraftHead, { toolContexts }: KnownSource): PlaceScope {
   if (replaces === undefined) return { own: undefined, others: toolContexts };
   // Context prefixes in the previous version's format apply until a document from the source uses the prefix.

@@ -24,7 +24,7 @@ interface Alike {
 
 const MAX_NAMES = 3;
 
-/** NewAssets counts new assets as they are written, so that the database need not read them again. */
+/** NewAssets counts new assets as the assets are written, so that no query is needed to count them. */
 export class NewAssets {
   total = 0;
   private readonly alike = new Map<string, Alike>();

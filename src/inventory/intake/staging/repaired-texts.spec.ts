@@ -254,7 +254,7 @@ describe('a value of another type or letter case', () => {
 
   it('is not guessed from a number that a double cannot represent', () => {
     expect(() => readWith({}, algorithm({ parameterSetIdentifier: 2 ** 60 }))).toThrow(
-      'a number exceeds ±9007199254740991 (2^53−1): send it as a string',
+      'a number exceeds ±9007199254740991 (2^53−1): send the number as a string',
     );
   });
 });

@@ -15,7 +15,7 @@ const ROWS_PER_ASSET = 5;
 
 /**
  * assertRoom rejects a document with which the total number of assets, or of locations and edges, in all sources of one reporter would exceed the limit. A key
- * that may only report therefore cannot fill the database. The counts for the reporter's other sources are a few seconds old.
+ * without the `inventory:write` scope therefore cannot fill the database. The counts for the reporter's other sources are a few seconds old.
  *
  * @throws Problem 422 `reporter.too-many-assets`
  */
@@ -45,7 +45,7 @@ export async function assertRoom(
 const MAX_PROTOCOL_VERDICTS = 2000;
 
 /**
- * assertFewVerdicts rejects a document whose new verdicts exceed the reporter's limit. Verdicts that existed before do not count.
+ * assertFewVerdicts rejects a document whose new verdicts exceed the reporter's limit. Existing verdicts do not count toward the limit.
  *
  * @throws Problem 422 `reporter.too-many-verdicts`
  */

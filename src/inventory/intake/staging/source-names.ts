@@ -14,7 +14,7 @@ const bare = (column: string) =>
   `regexp_replace(${column}, '[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$', '', 'i')`;
 
 /**
- * keepSourceNames records the names that a document of a source uses for assets, if they differ from the names of the assets. Earlier names that the same
+ * keepSourceNames records the names that a source's document uses for assets, if the names differ from the assets' own names. Earlier names that the same
  * source used for these assets are deleted.
  */
 export async function keepSourceNames(

@@ -52,7 +52,7 @@ export async function knownSource(
   // After the sensor name, the name of a sensor's source may contain any path on the machine.
   if (row === undefined && holderOfName?.startsWith('sensor:') !== true) assertPlain(source.name);
   if (holderOfName !== undefined) return keep(holderOfName === self ? self : assertMayWrite(reporter, holderOfName));
-  // If the name contains an owner that does not exist, it is treated like any other name.
+  // A name that contains a nonexistent owner is treated like any other name.
   const holder = await current(row?.owner ?? self);
   if (holder === undefined) return { ...keptBy(self, row), notes: [TAKEN_OVER] };
   return keep(holder === self ? self : assertMayWrite(reporter, holder));
@@ -90,11 +90,11 @@ async function storedSource(tx: EntityManager, id: string): Promise<StoredSource
 }
 
 const OWNED =
-  'Another reporter owns this source. Report under another name (?source=), or use a key with the inventory:write scope. Revoked keys and deleted sensors own no sources.';
+  'Another reporter owns this source. Report under another name (?source=), or use a key with the inventory:write scope. Revoked keys and deleted sensors do not own sources.';
 export const TAKEN_OVER: Remark = {
   pointer: '',
   code: 'source.taken-over',
-  detail: 'the previous owner of this source no longer exists; you now own it',
+  detail: 'the previous owner of this source no longer exists; you now own the source',
 };
 
 /** Returns the identity of a reporter. For a sensor's API key, the identity is the sensor. */
@@ -123,7 +123,7 @@ const HOLDERS: Readonly<Record<string, string>> = {
   user: `SELECT 'user:' || id AS holder FROM user_account WHERE id = $1 AND NOT disabled`,
 };
 
-/** Returns the current owner of sources that belonged to `owner`, or undefined if they have no owner. */
+/** Returns the current owner of sources that belonged to `owner`, or undefined if these sources have no owner. */
 async function holderOf(tx: EntityManager, owner: string): Promise<string | undefined> {
   const [kind = '', ...rest] = owner.split(':');
   const id = rest.join(':');

@@ -89,7 +89,7 @@ export class Staging {
     const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     const copied = Promise.allSettled([places, edges]);
-    // Waits until the locations have been sent. The edges and the next query are queued behind them, and the driver warns about a third queued query.
+    // Waits until the locations have been sent. The edges and the next query are queued behind the locations, and the driver warns about a third queued query.
     await Promise.allSettled([places]);
     let known: ReadonlySet<string> = new Set();
     const assets = this.copyUnknown(NEVER, async () => {

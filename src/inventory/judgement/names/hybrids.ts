@@ -25,7 +25,7 @@ const NAMED: readonly string[] = [
 ];
 const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const BY_BARE_NAME = new Map(NAMED.map((name) => [bare(name), name]));
-/** Families that precede the NIST standards (such as FIPS 203 and 204) and do not interoperate with them. */
+/** Families that precede the NIST standards (such as FIPS 203 and 204) and do not interoperate with the standardized algorithms. */
 const PRE_STANDARD = new Set(['Kyber', 'Dilithium', 'SPHINCS+', 'Falcon', 'NewHope']);
 const STANDARD_KEM = 'ML-KEM';
 

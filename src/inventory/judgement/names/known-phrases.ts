@@ -5,7 +5,7 @@ const MAX_WORDS = 6;
 const MIN_WORD_LENGTH = 4;
 const MAX_LENGTH = 300;
 const WORD = /[^\s()[\]{}<>'"`,;=]+/g;
-/** Matches words that cannot be natural-language words (RS256, esp-gcm, 00-0F-AC:10). A single word is replaced only if it matches. */
+/** Matches words that cannot be natural-language words (RS256, esp-gcm, 00-0F-AC:10). A single word is replaced only if the word matches this pattern. */
 const IS_CODE = /\d|[-_:$]/;
 
 interface Piece {

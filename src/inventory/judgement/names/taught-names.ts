@@ -20,7 +20,7 @@ export class TaughtNames {
     const taught = unread.flatMap((name) => this.uses.get(taughtKey(name)) ?? []);
     if (taught.length === 0) return subject;
     const left = unread.filter((name) => !this.uses.has(taughtKey(name)));
-    // A recognized part of the name, such as the hash of an unknown signature, is not added if the defined meaning already contains it.
+    // A recognized part of the name, such as the hash of an unknown signature, is not added if the defined meaning already contains that part.
     const known = new Set(taught.map(({ family }) => family));
     const further = ingredients.filter(({ family }) => !known.has(family));
     return {

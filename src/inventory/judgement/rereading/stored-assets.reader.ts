@@ -54,7 +54,7 @@ const USED_BY = bitOf('dependsOn') | bitOf('cryptoRef');
 /**
  * storedAssets returns up to `limit` assets of a source after an id, as stored in the inventory. Sources may describe an asset differently, so the edges from
  * which the stored verdict was derived come first. The same reader therefore derives the same verdict again. Assets that the source's newest document no longer
- * contains are omitted: they no longer have edges and keep their verdict.
+ * contains are omitted, because these assets no longer have edges and keep their verdict.
  */
 export async function storedAssets(
   tx: EntityManager,

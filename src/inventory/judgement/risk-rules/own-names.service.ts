@@ -92,7 +92,7 @@ function changed(names: readonly OwnName[], { before, after }: NameChange): OwnN
   return [...others, after].sort((a, b) => (taughtKey(a.name) < taughtKey(b.name) ? -1 : 1));
 }
 
-/** Rejects a meaning that is not recognized, because it would not define any algorithm. */
+/** Rejects a meaning that is not recognized, because an unrecognized meaning would not define any algorithm. */
 function assertRead(means: string): void {
   const { uses, reading } = readAlgorithm(means);
   if (uses.length > 0 && reading.unread.length === 0 && !reading.mayBePublicKey) return;

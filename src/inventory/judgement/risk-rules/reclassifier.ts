@@ -82,8 +82,8 @@ export class Reclassifier {
   }
 
   /**
-   * Repairs verdicts that do not follow from the facts and the rules because they were modified outside the service or by a bug. Verdicts of other editions
-   * are not changed, because processes of two versions run this comparison during an upgrade.
+   * Repairs verdicts that do not follow from the facts and the rules because the verdicts were modified outside the service or by a bug. Verdicts of other
+   * editions are not changed, because processes of two versions run this comparison during an upgrade.
    */
   @Background({ name: COMPARE_JOB, scope: 'cluster', every: DAY_MS, when: isWorker, quotesErrors: false })
   async compare(): Promise<void> {

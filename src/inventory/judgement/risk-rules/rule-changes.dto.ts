@@ -38,7 +38,7 @@ export class DeadlineBody {
   @Flag() binding: boolean;
   /** @example false */
   @Flag() draft: boolean;
-  /** Organizations, plans or acquisitions to which the date is limited. A limited date is never the deadline of an asset. @example 'new acquisitions' */
+  /** Organizations, plans or acquisitions to which the date is limited. A limited date is never an asset's deadline. @example 'new acquisitions' */
   @Optional(Text(1, 300)) appliesTo?: string;
   /** False if the deadline was not checked against the primary source. Defaults to true. @example true */
   @Optional(Flag()) verified?: boolean;

@@ -19,7 +19,7 @@ export class DeadlineView {
   /** Whether the document is a draft. */
   draft: boolean;
   /**
-   * Plans, acquisitions or organizations to which the date is limited. A limited date is never the deadline of an asset.
+   * Plans, acquisitions or organizations to which the date is limited. A limited date is never an asset's deadline.
    * @example "new acquisitions for National Security Systems"
    */
   appliesTo?: string;
@@ -60,7 +60,7 @@ export class RuleView {
 }
 
 export class RulesView {
-  /** Year and month of the facts. @example 2026-09 */
+  /** Year and month as of which the facts in the rules are current. @example 2026-09 */
   edition: string;
   @ApiProperty({ enum: LEVELS, isArray: true }) levels: Level[];
   items: RuleView[];

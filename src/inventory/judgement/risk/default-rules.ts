@@ -5,7 +5,7 @@ import deadlinesFile from './deadlines.json' with { type: 'json' };
 import rulesFile from './default-rules.json' with { type: 'json' };
 import sourcesFile from './sources.json' with { type: 'json' };
 
-/** A deadline in `deadlines.json`. The link is that of the document that sets the deadline. */
+/** A deadline in `deadlines.json`. The link is not stored, because it is derived from the document that sets the deadline. */
 type StoredDeadline = Omit<Deadline, 'url'>;
 type StoredRule = Omit<Rule, 'deadlines'> & { readonly deadlines: readonly string[] };
 

@@ -12,7 +12,7 @@ import type { RuleMatch } from '../../model/rule-set.js';
 export const STANCES = ['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL', 'SILENT', 'DISCOURAGES', 'REJECTS'] as const;
 export type Stance = (typeof STANCES)[number];
 
-/** Opinion is one authority's position on one algorithm on a given day. */
+/** Opinion is one authority's position on one algorithm as of a given date. */
 export interface Opinion {
   readonly jurisdiction: string;
   readonly stance: Stance;
@@ -32,7 +32,7 @@ export interface Opinion {
   readonly verified: boolean | null;
 }
 
-/** Target is a possible replacement, with the jurisdictions that object to it. */
+/** Target is a possible replacement, with the jurisdictions that object to the replacement. */
 export interface Target {
   readonly name: string;
   /** Jurisdictions that discourage or reject the replacement on the given day. If empty, the replacement satisfies all jurisdictions. */
@@ -87,7 +87,7 @@ function allHybrids(): string[] {
 }
 
 /**
- * opinionsOn returns the position of each authority on an algorithm on a given day: the worse of its published position and the position that follows from
+ * opinionsOn returns each authority's position on an algorithm as of a given date: the worse of the published position and the position that follows from
  * passed deadlines. An authority that evaluates hybrids by their parts is never more favourable to a hybrid than to its best part. Algorithms missing from a
  * list of allowed algorithms are rejected (docs/decisions/0183).
  */

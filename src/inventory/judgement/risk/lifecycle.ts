@@ -16,8 +16,8 @@ interface DatedAsset {
 }
 
 /**
- * lifecycleAt returns the lifecycle finding about a certificate or key at a given time. Lifecycle findings are not part of the stored verdict, because they
- * change as time passes.
+ * lifecycleAt returns the lifecycle finding about a certificate or key at a given time. Lifecycle findings are not part of the stored verdict, because
+ * lifecycle findings change over time.
  */
 export function lifecycleAt(asset: DatedAsset, at: Date, { rules }: RuleSet): AxisVerdict {
   const conditions = new Set(asset.kind === 'certificate' ? certificate(asset, at) : material(asset, at));

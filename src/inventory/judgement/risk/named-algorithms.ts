@@ -43,7 +43,7 @@ export function declaredOf(component: CdxComponent): DeclaredName {
 const KNOWN = new Map<string, NamedAlgorithms>();
 const MAX_KNOWN = 4096;
 const MAX_KNOWN_LENGTH = 300;
-/** MAX_UNREAD_LENGTH is the maximum length of an unrecognized name. Verdicts contain unrecognized names, and users can define their meaning. */
+/** MAX_UNREAD_LENGTH is the maximum length of an unrecognized name. Verdicts contain unrecognized names, and users can define the meanings of these names. */
 const MAX_UNREAD_LENGTH = 120;
 
 export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgorithms {

@@ -20,8 +20,8 @@ const DIGESTS: Readonly<Record<number, string>> = {
   4: '3acfff5894d095369c6c8383a16a38c4',
   5: '14cede60be2b514162dc6b3749adcb02',
   6: 'a1ba76980f262c12703004aaaedeeb68',
-  // Edition 7 reads these names in the same way as edition 6. It differs for keys on which other assets depend: the name of such a key is used only if the
-  // whole name is an algorithm, unlike SHA256:<fingerprint>.
+  // Edition 7 reads these names in the same way as edition 6. Edition 7 differs for keys on which other assets depend: the name of such a key is used only if
+  // the whole name is an algorithm, unlike SHA256:<fingerprint>.
   7: 'a1ba76980f262c12703004aaaedeeb68',
 };
 

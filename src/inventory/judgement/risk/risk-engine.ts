@@ -55,7 +55,7 @@ export class RiskEngine {
 
 /**
  * Returns the first binding deadline of all findings, or the first deadline if no deadline is binding. Dates for plans and acquisitions are ignored, because
- * they do not end any use.
+ * these dates do not end any use.
  */
 function nextDeadline(findings: readonly RiskFinding[]): Deadline | undefined {
   const own = findings.flatMap(({ deadlines }) => deadlines.filter(({ appliesTo }) => appliesTo === undefined));
@@ -115,7 +115,7 @@ function axisVerdict(
   return { status: byShor ? 'quantum-vulnerable' : found.status, level: found.level, rule: found.rule };
 }
 
-/** labelOf returns the name of the subject of a finding. */
+/** labelOf returns the name of a finding's subject. */
 export function labelOf({ family, bits, curveBits, param, hybrid, mode }: AlgorithmUse): string {
   const size = param ?? curveBits ?? bits;
   return [hybrid ?? family, size, mode?.toUpperCase()].filter((part) => part !== null && part !== undefined).join('-');

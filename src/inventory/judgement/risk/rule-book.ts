@@ -86,7 +86,7 @@ export async function lockVerdictsShared(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock_shared(${LOCK})`);
 }
 
-/** lockVerdicts acquires the exclusive verdict lock until the transaction ends. It waits for holders of the shared lock and blocks new holders. */
+/** lockVerdicts acquires the exclusive verdict lock until the transaction ends. The call waits for holders of the shared lock and blocks new holders. */
 export async function lockVerdicts(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
 }
