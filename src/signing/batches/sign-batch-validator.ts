@@ -54,7 +54,7 @@ export class SignBatchValidator {
     );
   }
 
-  /** Validates the orders. As for single requests, a key is reloaded before its cached state causes a refusal. */
+  /** Validates the orders. As with single requests, a key is reloaded before an order is rejected because of the key's cached state. */
   private async validated(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Validated> {
     try {
       return await this.validateOnce(caller, batchId, orders);
@@ -80,7 +80,7 @@ export class SignBatchValidator {
     return requests;
   }
 
-  /** Validates the orders. A missing key is looked up once, not for each of its orders. */
+  /** Validates the orders. A missing key is looked up once, not once per order. */
   private async validateAll(caller: Caller, orders: readonly SigningOrder[]): Promise<Requests> {
     const validated = async (order: SigningOrder) =>
       [order, await this.validator.validate(caller, order).catch(asProblem)] as const;
@@ -88,7 +88,7 @@ export class SignBatchValidator {
     const unknown = new Map(
       [...firsts].filter(([, one]) => isUnknownKey(one)).map(([{ key }, problem]) => [key, problem]),
     );
-    // Items of an approval keep the order of the call.
+    // Items in an approval keep the order of the call.
     const all = orders.map(async (order) => {
       const known = firsts.get(order) ?? unknown.get(order.key);
       return known === undefined ? await validated(order) : ([order, known] as const);

@@ -11,7 +11,7 @@ import { DualSignaturesService, SigningBatchesService } from './signing-batches.
 import { MAX_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
 import { SigningBatchesReader } from './signing-batches.reader.js';
 
-/** Each item has at most a digest, a reference and a kilobyte of metadata. */
+/** Body limits: each item contains at most a digest, a reference and 1 KB of metadata. */
 const LIMITS = { bytes: MAX_ITEMS * 2048, values: MAX_ITEMS * 40, scope: 'sign:digest' };
 
 @ApiTags('Signing')

@@ -4,7 +4,7 @@ import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-
 import { Background } from '../../platform/work/background.js';
 
 const CHECK_EVERY_MS = 600_000;
-/** Maximum lead time of alert rules. */
+/** Maximum lead time of alert rules, in days. */
 const MAX_DAYS_LEFT = 365;
 
 interface Ending {

@@ -85,7 +85,7 @@ function nameOf(subject: DistinguishedName): Buffer {
   const given = parts.flatMap((part) => {
     const text = subject[part];
     if (text === undefined) return [];
-    // RFC 5280 appendix A: the country is a PrintableString, everything else may be UTF-8.
+    // RFC 5280 appendix A: the country must be a PrintableString; every other attribute may be a UTF8String.
     return [{ [NAME_PARTS[part]]: [part === 'country' ? { printableString: text } : { utf8String: text }] }];
   });
   return Buffer.from(new Name(given).toArrayBuffer());
@@ -105,7 +105,7 @@ function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   return [new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), ...extended, ski];
 }
 
-/** Extended key usage of certificates, by key purpose. No usage is defined for OpenPGP and SSH. */
+/** Extended key usage of certificates, by key purpose. No extended key usage is defined for OpenPGP and SSH. */
 const USAGES: Partial<Record<KeyPurpose, keyof typeof EXTENDED_KEY_USAGES>> = {
   signing: 'code-signing',
   'code-signing': 'code-signing',

@@ -9,7 +9,7 @@ export interface WorkloadProof {
   readonly identity: VerifiedIdentity;
   /** Token as signed by the issuer; absent while another service might still accept it. */
   readonly token?: string;
-  /** Time from which the token may be disclosed; absent if `token` is present. */
+  /** Time at which the token may be disclosed; absent if `token` is present. */
   readonly tokenFrom?: Date;
   /** The issuer's key that verified the token, as published at the time of verification. */
   readonly key: PublicJwk;

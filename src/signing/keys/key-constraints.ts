@@ -39,26 +39,26 @@ export function withinHours({ days, from, until, timeZone }: SigningHours, now: 
 
 export const TIMESTAMP_RULES = ['optional', 'required'] as const;
 
-/** KeyConstraints limits the use of a key. An absent field is not limited. */
+/** KeyConstraints limits the use of a key. An absent field imposes no limit. */
 export interface KeyConstraints {
   readonly algorithms?: readonly DigestAlgorithm[];
   readonly schemes?: readonly SignatureScheme[];
   readonly formats?: readonly SignatureFormat[];
   /** `metadata.filename` must be present and match one of these patterns; see fitsPattern. */
   readonly fileNames?: readonly string[];
-  /** IDs of API keys, OAuth clients, workload trusts or users. A user ID includes everything that acts on behalf of the user. */
+  /** IDs of the API keys, OAuth clients, workload trusts or users that can use the key. A user ID includes everything that acts on behalf of the user. */
   readonly callers?: readonly string[];
-  /** Only workloads whose verified claims match all of these conditions. */
+  /** Restricts the key to workloads whose verified claims match all of these conditions. */
   readonly verified?: readonly ClaimCondition[];
   readonly hours?: SigningHours;
   readonly timestamp?: (typeof TIMESTAMP_RULES)[number];
   /** Maximum number of accepted requests per UTC day. */
   readonly perDay?: number;
-  /** Maximum number of requests over the lifetime of the key. */
+  /** Maximum number of requests over the key's lifetime. */
   readonly lifetime?: number;
 }
 
-/** A use of a key, to be checked against its constraints. */
+/** KeyUse is a use of a key that is checked against the key's constraints. */
 export interface KeyUse {
   readonly algorithm: DigestAlgorithm;
   readonly scheme: SignatureScheme;

@@ -16,7 +16,7 @@ import { changeKey } from './change-key.js';
 import { type KeyPurpose, SigningKey, SigningKeyDestruction } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 
-/** The rows of a claimed destruction and its key, as read by the claiming statement. */
+/** The rows of a claimed destruction and of the key to be destroyed, as read by the claiming statement. */
 interface ClaimedDestruction extends ClaimedRow {
   readonly plan: JsonRow;
   readonly key: JsonRow;

@@ -176,7 +176,7 @@ export class SigningKeyReader {
     throw forbidden('key-policy.claim', '/key', detail);
   }
 
-  /** Returns the reason why a key does not sign now and will not sign later unless it is changed. Undefined for a key that signs. */
+  /** Returns the reason why a key cannot sign, now or later, unless the key is changed. Returns undefined for any other key. */
   async whyStopped(id: string): Promise<Problem | undefined> {
     const [key]: (Stopped & { notAfter: Date })[] = await this.db.query(
       `SELECT k.name, k.state, k.not_after AS "notAfter", d.destroy_at AS "destroyAt"
@@ -187,7 +187,7 @@ export class SigningKeyReader {
     return key.state === 'ACTIVE' ? expired(key.name, key.notAfter) : stopped(key);
   }
 
-  /** Returns the numbers of uses that count toward the limits of a key. */
+  /** Returns the usage counts to which a key's limits apply. */
   async usage(keyId: string): Promise<KeyUsage> {
     const rows: { period: string; used: number }[] = await this.db.query(
       `SELECT CASE period WHEN 'lifetime' THEN period ELSE 'today' END AS period, used FROM signing_key_usage

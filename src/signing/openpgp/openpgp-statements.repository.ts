@@ -45,7 +45,7 @@ export class OpenPgpStatementsRepository {
   }
 
   /**
-   * Waits until a standby has the statements that were read, if commits are synchronous. Call this method before a response that relies on statements of
+   * If commits are synchronous, waits until a standby has the statements that were read. Call this method before a response that relies on statements of
    * earlier calls.
    */
   confirm(): Promise<void> {

@@ -29,7 +29,7 @@ export class ApprovalCover<Approval extends CoveringApproval> {
   }
 }
 
-/** Returns the document as processes of the previous version compose the document. */
+/** Returns the document as composed by processes of the previous version. */
 function formerShown({ openpgp: _openpgp, composedBy: _composedBy, ...shown }: Record<string, unknown>) {
   return shown;
 }

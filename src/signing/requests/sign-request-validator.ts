@@ -118,7 +118,7 @@ export class SignRequestValidator {
 
   /** Returns the envelope of a request for a key version other than the validated one. */
   async rewrap({ format, ...request }: SigningRequest, envelope: Envelope, key: ActiveKey): Promise<Envelope> {
-    // The client composed the bytes that OpenPGP signs for one version of the key, so no other version may sign them.
+    // The client composed the bytes that OpenPGP signs for one version of the key, so no other version may sign these bytes.
     if (format === 'raw' || format === 'openpgp') return envelope;
     const order = { scheme: request.scheme, timestamp: envelope.timestamped };
     return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;

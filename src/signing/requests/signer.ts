@@ -14,7 +14,7 @@ import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
 import { assertNotExpired } from '../certificates/certificate-chain.js';
 
-/** Signer makes one attempt at a request whose intent has been committed: the HSM signs, and the format puts the signature into its container. */
+/** Signer makes one attempt to sign a request whose intent has been committed: the HSM signs, and the format puts the signature into its container. */
 @Injectable()
 export class Signer {
   constructor(
@@ -25,7 +25,7 @@ export class Signer {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Makes one attempt. Never throws: errors are outcomes. The state, dates and constraints of the key are checked again. */
+  /** Makes one attempt. Never throws; errors are returned as outcomes. The state, dates and constraints of the key are checked again. */
   async sign(request: Claimed): Promise<SigningOutcome> {
     const started = performance.now();
     let type = 'none';
@@ -128,8 +128,8 @@ function wrapped(
 }
 
 /**
- * Converts an error to an outcome. An error that may be temporary releases the request, until the limit on strikes is reached. An unexpected error counts as
- * temporary.
+ * Converts an error to an outcome. An error that may be temporary releases the request until the maximum number of strikes is reached. An unexpected error
+ * counts as temporary.
  */
 function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =

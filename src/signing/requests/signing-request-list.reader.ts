@@ -72,8 +72,8 @@ export class SigningRequestListReader {
   }
 
   /**
-   * Returns the IDs of the callers with an ID or name. A caller who sees only requests of one owner can name only credentials of this owner, so that names
-   * of other credentials are rejected like unknown names.
+   * Returns the IDs of the callers that match an ID or name. A caller who can see only one owner's requests can specify only that owner's credentials; the name
+   * of any other credential is rejected like an unknown name.
    */
   private async callersOf(caller: Caller, wanted: string): Promise<string[]> {
     if (isId(wanted)) return [wanted.toLowerCase()];

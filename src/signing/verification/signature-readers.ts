@@ -12,10 +12,10 @@ import { OPENPGP_DOCUMENTS } from '../formats/openpgp.format.js';
 import type { CertificateId } from '../formats/signing-certificate.js';
 import { JsonRefused, readJsonObject } from '../../platform/json/strict-json.js';
 
-/** BadSignature means that the bytes are not a signature of the expected format. The message is shown to the caller. */
+/** BadSignature means that the bytes are not a signature in the expected format. The message is shown to the caller. */
 export class BadSignature extends Error {}
 
-/** A file and its signature as a caller sent them for verification. */
+/** A file and its signature, as sent by the caller for verification. */
 export interface FileToVerify {
   readonly digest: Buffer;
   readonly algorithm: DigestAlgorithm;
@@ -65,7 +65,7 @@ interface KeyHint {
 /** Key IDs that earlier versions of the service wrote into DSSE signatures: key and version, or a SHA-256 in base64. Other tools use other IDs. */
 const OWN_KEY_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.\d+|[A-Za-z0-9+/]{43}=)$/;
 
-/** Returns a hint of the signature that identifies a key other than `publicKey`, or undefined. */
+/** Returns the key hint in a signature if the hint identifies a key other than `publicKey`; otherwise returns undefined. */
 export function otherKeyIn(
   { keyHints = [] }: SignatureClaim,
   keyName: string,

@@ -27,7 +27,7 @@ const SET = 0x31;
 const CONTEXT_0 = 0xa0;
 const CONTEXT_1 = 0xa1;
 
-/** A parsed SignedData of one signer (RFC 5652 section 5), not verified yet. */
+/** A parsed SignedData with one signer (RFC 5652 section 5), not verified yet. */
 interface TakenApart extends SignatureClaim {
   /** EncapsulatedContentInfo: the content, if it is included. */
   readonly content: DerElement | undefined;
