@@ -14,7 +14,7 @@ import { type SshCertificateOrder, SshCertificatesService } from '../certificate
 import { RenewalReasons } from './renewal-reasons.js';
 import { assertProven, assertRenewable, nextTimes, type RenewalProof } from './renewal-rules.js';
 
-/** Certificate that a host presented: its authority and its row. */
+/** A certificate presented by a host, with the certificate's authority and row. */
 interface Shown {
   readonly authority: SshAuthority;
   readonly row: SshCertificate;

@@ -15,7 +15,7 @@ export interface ReleasedKey {
 /** Maximum number of successors that are followed from one key. */
 const MAX_GENERATIONS = 10_000;
 
-/** KeyRelease returns private keys in the service's custody to their users. Each release is audited first. */
+/** KeyRelease returns private keys in the service's custody to their users. Each release is recorded in the audit log before the key is returned. */
 @Injectable()
 export class KeyRelease {
   constructor(

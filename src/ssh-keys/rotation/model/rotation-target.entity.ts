@@ -22,7 +22,7 @@ export interface TargetPlan {
   readonly files: readonly TargetFile[];
   /** Unified diffs. `adds` contains only the addition of the new key, `result` the whole rotation. */
   readonly diffs: readonly { readonly path: string; readonly adds: string; readonly result: string }[];
-  /** `high` if sshd itself reported the files that it reads, otherwise `low`. */
+  /** `high` if sshd itself reported which files it reads, otherwise `low`. */
   readonly confidence: 'high' | 'low';
   readonly warnings: readonly string[];
 }
