@@ -15,7 +15,7 @@ export const agent: ClientCommand = {
   name: 'agent',
   usage:
     '[--protocol pkcs11|ssh-agent|pkcs11,ssh-agent] [--key NAME[,NAME]] [--purpose PURPOSE] [--socket PATH] [--ssh-socket PATH] [--pin]',
-  meaning: 'makes keys available over PKCS #11 or SSH to all programs of this user until it is stopped',
+  meaning: 'makes keys available over PKCS #11 or SSH to all programs of this user until the agent is stopped',
   options: {
     protocol: { type: 'string' },
     key: { type: 'string', short: 'k' },

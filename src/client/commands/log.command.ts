@@ -79,9 +79,7 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
 /** Checks only that the log extends the last verified state, with a consistency proof (RFC 6962 section 2.1.2). */
 async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
   if (state === undefined || publicKey === undefined)
-    throw usageError(
-      '--quick compares the log with an earlier state. Use --state, and first verify the whole log with it.',
-    );
+    throw usageError('--quick requires an earlier verified state. First verify the whole log with --state.');
   if (place !== undefined && !isUrl(place))
     throw usageError('--quick cannot be used with a file, because it queries the service.');
   const before = openNote(state.checkpoint, publicKey);

@@ -92,7 +92,7 @@ function objectsOf(key: AgentKey): TokenObject[] {
   const certificate = leaf === undefined ? undefined : certificateParts(leaf);
   const common: [number, Buffer][] = [
     [CKA.TOKEN, YES],
-    // The object is readable without a login, because the socket is the security boundary. Tools that do not log in can then also find the key.
+    // The object is readable without a login, so that tools that do not log in can also find the key. The socket is the security boundary.
     [CKA.PRIVATE, NO],
     [CKA.MODIFIABLE, NO],
     [CKA.LABEL, Buffer.from(key.name)],

@@ -126,7 +126,7 @@ const BY_TYPE: Readonly<Record<string, SshAlgorithm>> = {
   'ec-p521': { name: 'ecdsa-sha2-nistp521', hash: 'sha512', scheme: 'ecdsa-raw' },
 };
 
-/** Returns the algorithm for a key and the flags of a request. Returns undefined for unknown flags, and for RSA without flags, which requests SHA-1. */
+/** Returns the signature algorithm for a key and a request's flags. Returns undefined for unknown flags, and for RSA without flags, which requests SHA-1. */
 export function sshAlgorithm({ type }: AgentKey, flags: number): SshAlgorithm | undefined {
   if (type.startsWith('rsa')) return BY_FLAG[flags];
   return flags === 0 ? BY_TYPE[type] : undefined;

@@ -25,7 +25,7 @@ export interface TimestampPlace {
   readonly url: string;
   /** PEM file with the certificate chain of the timestamp authority, for verifiers. */
   readonly chain: string;
-  /** Allows the tool to get timestamps for a signature that this program obtained for the tool. For EC keys, the signature is r ‖ s. */
+  /** Allows the tool to get timestamps for a signature that this program obtained for the tool. For EC keys, the signature is encoded as r ‖ s. */
   readonly allow: (signature: Buffer) => void;
 }
 
@@ -41,7 +41,7 @@ interface ToolCall {
 export interface FileCheck extends ToolCall {
   readonly expected: string;
   readonly refused?: RegExp;
-  /** Returns whether an exit code is accepted. Default: only 0 is accepted. */
+  /** Reports whether an exit code is accepted. Default: only 0 is accepted. */
   readonly isAccepted?: (exitCode: number) => boolean;
   /** Required version and how to install it. Set if the verifier is not part of the tool, or if only later versions read files of this kind. */
   readonly needs?: { readonly version: string; readonly toInstall: string };
@@ -73,7 +73,7 @@ export interface FileTool {
   readonly hasTimestamps: boolean;
   /** Values of --algorithm that the tool supports. Empty if the tool chooses the hash. */
   readonly algorithms: readonly DigestName[];
-  /** Creates the data that the tool signs, if the tool does not sign the file itself. Throws if a signature of the file would not be valid. */
+  /** Creates the data that the tool signs, if the tool does not sign the file itself. Throws if a signature over the file would not be valid. */
   prepare?(order: FileOrder): Promise<void>;
   sign(order: FileOrder): ToolCall;
   /** Creates the signed file from the output of the tool, if the output is not the signed file. */

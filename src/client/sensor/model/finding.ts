@@ -7,7 +7,7 @@ export interface FindingPlace {
   readonly additionalContext?: string;
 }
 
-/** Algorithm is an algorithm in the terms of CycloneDX 1.6. Findings of equal algorithms become one asset. */
+/** Algorithm describes an algorithm in CycloneDX 1.6 terms. Findings of equal algorithms become one asset. */
 export interface Algorithm {
   readonly name: string;
   readonly oid?: string;
