@@ -24,7 +24,7 @@ export interface EvidenceFile {
     /** DER, base64, starting with the key's certificate. */
     readonly certificateChain?: readonly string[];
     readonly key?: { readonly id: string; readonly name: string; readonly version: number };
-    /** RFC 3339, as is `finishedAt`. */
+    /** Time in RFC 3339 format, like `finishedAt`. */
     readonly createdAt?: string;
     readonly finishedAt?: string;
   };
@@ -90,7 +90,7 @@ export interface BundleEntry {
 export interface EvidenceLeaf {
   readonly index: number;
   readonly kind: LeafKind;
-  /** Base64, as are the hashes of the path. */
+  /** Content of the leaf, base64. The hashes in `path` are also base64. */
   readonly data: string;
   readonly path: readonly string[];
 }

@@ -22,7 +22,7 @@ import { canonicalJson } from '../platform/json/canonical-json.js';
 interface Given {
   /** Public key of the log from a trusted source (DER). Without a trusted key, the key in the file is used, which only shows that the file is consistent. */
   readonly logKey?: Buffer;
-  /** The signed file. For a large file, use EvidenceContent, which reads it in chunks. */
+  /** The signed file. For a large file, use EvidenceContent, which reads the file in chunks. */
   readonly content?: Buffer;
 }
 

@@ -80,7 +80,7 @@ export class LogVerifier {
   private older: Checkpoint | undefined;
   private readonly rollbacks: AcceptedRollback[] = [];
   private divergesFromOlder = false;
-  /** Difference between the index on a line and the position of the line. It ensures that a missing line is reported only once. */
+  /** Difference between the index on a line and the position of the line. The difference ensures that a missing line is reported only once. */
   private shift = 0;
 
   constructor(private readonly trusted: { publicKey?: Buffer; olderNote?: string } = {}) {}
