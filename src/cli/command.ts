@@ -19,7 +19,7 @@ export interface AdminCommand {
   readonly usage: readonly string[];
   /** One-line description in the list of commands. */
   readonly summary: string;
-  /** Help text with what an operator must know before running the command, in lines that fit a terminal. */
+  /** Help text that explains what an operator must know before running the command, in lines that fit a terminal. */
   readonly details: readonly string[];
   /** Exit codes of this command that differ from ADMIN_EXIT. */
   readonly codes?: readonly string[];

@@ -134,8 +134,8 @@ async function report(
   const newest = await database.inspect((tx) => STATE.newestEntry(tx));
   print(
     newest === undefined
-      ? 'It has no audit entries.'
-      : `Its newest audit entry is from ${newest.toISOString()}. Later changes are lost.`,
+      ? 'The database has no audit entries.'
+      : `The newest audit entry in the database is from ${newest.toISOString()}. Later changes are lost.`,
   );
   compareKeys(await app.get(KeyVault).holdings(), await database.inspect((tx) => STATE.keys(tx)));
   for (const { what, count } of await database.inspect((tx) => STATE.openWork(tx)))

@@ -62,8 +62,7 @@ export interface BackupManifest {
 }
 
 /**
- * readManifest reads and validates the manifest of a backup. Throws AdminError if the manifest is missing, or if a later version of the product wrote the
- * manifest.
+ * readManifest reads and validates the manifest of a backup. Throws AdminError if the manifest is missing, or if the manifest was written by a later version.
  */
 export async function readManifest(directory: string): Promise<BackupManifest> {
   const file = join(directory, MANIFEST_FILE);

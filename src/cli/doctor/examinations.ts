@@ -88,7 +88,7 @@ const LATE_SECONDS: Readonly<Record<string, number>> = {
   imports: 3600,
   'schedule-runs': 3600,
 };
-/** Delay of an audit log receiver above which it is reported. The alert rule uses the same limit. */
+/** Delay of an audit log receiver above which the receiver is reported. The alert rule uses the same limit. */
 const LATE_STREAM_SECONDS = 300;
 /** Age after which a backup is overdue: one day, and two hours for a nightly backup to complete. */
 const MAX_BACKUP_AGE_SECONDS = 26 * 3600;
@@ -193,7 +193,7 @@ async function examineLocks(app: INestApplicationContext): Promise<readonly Find
      WHERE NOT w.granted AND h.datname = current_database() GROUP BY h.pid, who ORDER BY seconds DESC LIMIT 5`,
   );
   const late = holders.filter(({ seconds }) => seconds > MAX_LOCK_SECONDS);
-  if (late.length === 0) return [ok('locks', 'no transaction blocks others for long')];
+  if (late.length === 0) return [ok('locks', 'no transaction blocks other transactions for long')];
   return late.map(({ pid, who, seconds, waiting }) => {
     const detail = `${who} (pid ${pid}) blocks ${waiting}; the longest wait is ${spanOf(seconds)}`;
     return bad('locks', detail, 'runbook: transactions');

@@ -45,8 +45,8 @@ interface LastChange {
 }
 
 /**
- * examineLeftBehind reports settings whose last change was made by a user who no longer has the required right. For example, the user's webhooks still
- * receive events. Schedules and rotation policies are excluded, because schedules and rotation policies pause automatically.
+ * examineLeftBehind reports settings whose last change was made by a user who no longer has the required right. For example, the user's webhooks still receive
+ * events. Schedules and rotation policies are excluded, because both pause automatically.
  */
 export async function examineLeftBehind(app: INestApplicationContext): Promise<readonly Finding[]> {
   const what = 'left behind';
