@@ -119,7 +119,7 @@ async function acceptRows(args: string[]): Promise<void> {
 interface Review {
   readonly tables: readonly ReviewedRows[];
   readonly count: number;
-  /** SHA-256 over all rows that would be accepted, hexadecimal. */
+  /** Hexadecimal SHA-256 of all rows that would be accepted. */
   readonly digest: string;
   readonly policies: Awaited<ReturnType<typeof acceptedPolicies>>;
 }

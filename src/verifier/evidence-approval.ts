@@ -90,7 +90,7 @@ function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
 
 function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const requester = approval?.shown['requester'] as { readonly person: string };
-  // `requesters` are the people who were shown a secret of the requesting credential. Entries of earlier versions do not list them.
+  // `requesters` are the people who were shown a secret of the requesting credential. Entries of earlier versions do not list these people.
   const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
   const stages = rulesInEffect(asked, facts)['stages'] as { readonly group: string; readonly threshold: number }[];
   // A person's vote counts in only one stage.

@@ -76,7 +76,7 @@ export interface EvidenceFile {
 export interface EvidenceVerdict {
   /** Faults. An empty list means that the log confirms the signature. */
   readonly faults: string[];
-  /** Facts that are only in the file, because an earlier version of the service did not log them. */
+  /** Facts that are only in the file, because an earlier version of the service did not log these facts. */
   readonly unsaid: string[];
 }
 
@@ -102,7 +102,7 @@ export interface LoggedFact {
   readonly actor: { readonly id: string };
   readonly target: { readonly id: string };
   readonly detail: Record<string, unknown>;
-  /** SHA-256 of the record of a signature, hexadecimal. The record is a separate leaf. */
+  /** Hexadecimal SHA-256 of a signature's record. The record is a separate leaf. */
   readonly record?: string;
 }
 

@@ -22,7 +22,7 @@ interface Member {
   readonly inLog: unknown;
 }
 
-/** Members that are in every entry with a key ID, unless the request does not have them. */
+/** Members that are in every entry with a key ID, provided that the request has these members. */
 const ALWAYS_LOGGED = ['metadata', 'identity', 'reference'];
 
 /**

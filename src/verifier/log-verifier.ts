@@ -138,7 +138,7 @@ export class LogVerifier {
     if (data !== null) this.checkOrder(data, place);
   }
 
-  /** Checks the order of an entry. Records are skipped, because they have no ID or time. */
+  /** Checks the order of an entry. Records are skipped, because records have no ID or time. */
   private checkOrder(data: object, place: number): void {
     const { id, at } = data as { readonly id?: unknown; readonly at?: unknown };
     if (typeof id !== 'string' || typeof at !== 'string') return;

@@ -21,7 +21,7 @@ interface BackupFile {
   readonly sha256: string;
 }
 
-/** State of the audit log in the database of a backup. */
+/** State of the audit log in a backup's database. */
 export interface BackedUpLog {
   /** Name of the log in checkpoints. */
   readonly origin: string;

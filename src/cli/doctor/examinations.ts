@@ -40,7 +40,7 @@ export interface Finding {
   readonly what: string;
   readonly state: 'ok' | 'warn' | 'bad';
   readonly detail: string;
-  /** First step to take, with the page of docs/runbook.md. */
+  /** First step to take, with the relevant section of docs/runbook.md. */
   readonly next?: string;
 }
 
@@ -63,7 +63,7 @@ export function spanOf(seconds: number): string {
   return seconds < 2 * 86_400 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** Maximum wait for Redis; longer than a Redis health check takes. */
+/** Maximum time in milliseconds to wait for Redis; longer than a Redis health check. */
 const REDIS_PATIENCE_MS = 3000;
 const HSM_PATIENCE_MS = 10_000;
 const MAX_CLOCK_OFFSET_MS = 1000;

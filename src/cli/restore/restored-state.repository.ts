@@ -15,7 +15,7 @@ export interface RecordedKey {
   readonly what: string;
 }
 
-/** OpenWork counts rows that were in progress at the time of the backup. Their actual state may be ahead of the database. */
+/** OpenWork counts rows that were in progress at the time of the backup. The actual state of this work may be ahead of the database. */
 interface OpenWork {
   readonly what: string;
   readonly count: number;

@@ -58,7 +58,7 @@ export const agent: ClientCommand = {
   },
 };
 
-/** A served protocol, with the variable through which programs find its socket. */
+/** A protocol that the agent serves, with the environment variable through which programs find the socket. */
 interface Served {
   readonly variable: string;
   readonly address: string;

@@ -4,7 +4,7 @@ import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.
 import { OutputFile } from '../api/output-file.js';
 import { signingKeyNamed } from '../api/signing-keys.js';
 
-/** Response of the service. The certificate is present after the request is signed. */
+/** Response from the service. The certificate is present after the request is signed. */
 interface Made {
   readonly status: string;
   readonly requestId: string;

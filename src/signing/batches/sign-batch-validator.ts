@@ -26,7 +26,7 @@ export class SignBatchValidator {
     private readonly signing: SigningService,
   ) {}
 
-  /** Rejects the whole batch if the caller cannot use the key of an item. An item whose key does not exist is refused individually later. */
+  /** Rejects the whole batch if the caller cannot use the key of any item. An item whose key does not exist is refused individually later. */
   async assertUsableKeys(caller: Caller, orders: readonly SigningOrder[]): Promise<void> {
     for (const order of firstOfEachKey(orders).values()) {
       const refusal = await this.validator.assertUsableKey(caller, order).catch(asProblem);
@@ -41,7 +41,7 @@ export class SignBatchValidator {
     orders: readonly SigningOrder[],
   ): Promise<PromiseSettledResult<unknown>[]> {
     const validated = await this.validated(caller, batchId, orders).catch(asProblem);
-    // Items that share an approval are recorded together or not at all. If they are not recorded, the rest of the batch does not continue.
+    // Items that share an approval are recorded together or not at all. If these items are not recorded, the rest of the batch does not continue.
     if (validated instanceof Problem) return orders.map(() => ({ status: 'rejected', reason: validated }));
     const { requests, held } = validated;
     return Promise.allSettled(

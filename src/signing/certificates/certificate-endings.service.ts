@@ -26,9 +26,7 @@ interface Ending {
 export class CertificateEndings {
   constructor(private readonly db: DataSource) {}
 
-  /**
-   * Records the alert events of all certificates. Also runs when a process starts, for certificates that approached their expiry while no worker was running.
-   */
+  /** Records the alert events of all certificates. Also runs when a process starts, for certificates that came close to expiry while no worker was running. */
   @Background({ name: 'signing-certificates', scope: 'process', every: CHECK_EVERY_MS, first: 0 })
   async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {

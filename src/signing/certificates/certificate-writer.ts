@@ -32,7 +32,7 @@ export interface RequestedCertificate {
   readonly purpose: KeyPurpose;
 }
 
-/** The only version of PKCS #10. */
+/** The only version number defined for PKCS #10. */
 const VERSION = 0;
 
 /** Returns the CertificationRequestInfo (RFC 2986 section 4.1) in DER: the bytes that the key signs to request a certificate. */

@@ -24,7 +24,7 @@ export interface CertificateFilter extends PageQuery {
 }
 
 /**
- * CertificatesReader finds certificates. Rows never change, so they can be cached. The import of a signing key's certificate must be in the audit log.
+ * CertificatesReader finds certificates. Rows never change, so the rows can be cached. The import of a signing key's certificate must be in the audit log.
  * Otherwise, a certificate inserted directly into the database would become part of signatures.
  */
 @Injectable()

@@ -85,7 +85,7 @@ export function transitSignature(item: WeakValues, { marshaling }: TransitOption
   return { version: Number(version), bytes };
 }
 
-/** Returns the signature scheme. Defaults to PSS for RSA keys, as Vault does. Clients that need PKCS #1 v1.5 specify it. */
+/** Returns the signature scheme. Defaults to PSS for RSA keys, as Vault does. Clients that need PKCS #1 v1.5 request it explicitly. */
 export function transitScheme(type: KeyType, { padding, marshaling }: TransitOptions): SignatureScheme {
   if (isMlDsa(type)) return 'ml-dsa';
   if (!isRsa(type)) return marshaling === 'jws' ? 'ecdsa-raw' : 'ecdsa-der';

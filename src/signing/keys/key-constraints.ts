@@ -7,10 +7,7 @@ import type { SignatureFormat } from '../formats/signature-format.js';
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 
-/**
- * SigningHours is the time in which a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in the local time of
- * `timeZone`.
- */
+/** SigningHours defines when a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in the local time of `timeZone`. */
 export interface SigningHours {
   readonly days: readonly Weekday[];
   readonly from: string;
@@ -79,7 +76,7 @@ interface Constrained {
   readonly constraints: KeyConstraints;
 }
 
-/** Rejects a use that the key's constraints do not allow. Limits that count uses are enforced in key-usage. */
+/** Rejects a use that the key's constraints do not allow. Limits on the number of uses are enforced in key-usage. */
 export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void {
   const { algorithms, schemes, formats, callers, fileNames, hours, timestamp } = key.constraints;
   if (excludes(algorithms, use.algorithm))
@@ -120,7 +117,7 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
     );
 }
 
-/** Formats in which the key signs the caller's digest, and not the hash of bytes that the service composed. */
+/** Formats in which the key signs the caller's digest instead of the hash of bytes that the service composed. */
 const CALLERS_DIGEST: readonly SignatureFormat[] = ['raw', 'sigstore-bundle', 'dsse', 'openpgp'];
 
 /** Maximum length in bytes of a digest that ECDSA signs without truncation. P-521 does not truncate any supported digest. */

@@ -148,7 +148,7 @@ export class SigningKeyReader {
     throw new Problem('conflict', 'signing-key.version', `Key "${key.name}" does not have the requested version.`);
   }
 
-  /** Returns the key for a vault order, in the version of an accepted use. State, dates and constraints are checked again. */
+  /** Returns the key for a vault order, with the key version of an accepted use. State, dates and constraints are checked again. */
   async toSignWith(use: AcceptedUse): Promise<SigningVaultKey> {
     const place = `${use.keyId} ${use.keyVersion}`;
     const remembered = await this.byVersion.find(place);
@@ -159,7 +159,7 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) await this.assertPermitted(key, use, now);
-    // The token compares this purpose with the key's label, so a timestamping key does not sign digests from callers, regardless of the content of its row.
+    // The token compares this purpose with the key's label, so a timestamping key never signs callers' digests, regardless of the content of the key's row.
     const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
     return { ...vaultKey, madeAt: key.madeAt };
   }

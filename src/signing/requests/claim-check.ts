@@ -74,9 +74,9 @@ export class ClaimCheck {
   }
 
   /**
-   * Fails the requests whose requester has lost the right to make them, and returns these requests. A request can wait for hours. During that time, the
-   * requester's credential may be revoked or limited to other keys, or a user behind the credential may lose the right. Requests from one caller for one key
-   * are checked only once.
+   * Marks as failed the requests whose requester has lost the right to make the request, and returns the failed requests. A request can wait for hours. During
+   * that time, the requester's credential may be revoked or limited to other keys, or a user behind the credential may lose the right. Requests from one caller
+   * for one key are checked only once.
    */
   private async failWithoutRight<One extends ClaimedRow>(
     tx: EntityManager,

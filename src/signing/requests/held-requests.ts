@@ -107,7 +107,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     );
   }
 
-  /** Notifies the waiting caller of a single request. Callers of a batch are not notified, because they poll. */
+  /** Notifies the waiting caller of a single request. Callers of a batch are not notified, because batch callers poll. */
   decided(requestId: string): void {
     this.outbox.committed(SIGNING_QUEUE);
     this.events.emit('signing.moved', { requestId });

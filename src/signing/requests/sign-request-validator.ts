@@ -72,7 +72,7 @@ export class SignRequestValidator {
   async validate(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
     const { digest, algorithm, content } = digestOf(order);
     const key = await this.keys.active(caller, order.key, keyPurposesFor(purposeOf(order)));
-    // Without a timestamp authority the request could never succeed, so it is not accepted.
+    // Without a timestamp authority, the request could never succeed, so the request is rejected.
     if (order.timestamp) await this.timestamps.assertAny();
     const wrapping =
       order.format === 'raw' ? undefined : await this.wrap(order.format, order, { digest, algorithm, content }, key);

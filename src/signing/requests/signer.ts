@@ -128,8 +128,8 @@ function wrapped(
 }
 
 /**
- * Converts an error to an outcome. An error that may be temporary releases the request until the maximum number of strikes is reached. An unexpected error
- * counts as temporary.
+ * Converts an error to an outcome. An error that may be temporary releases the request until the maximum number of strikes is reached. An unexpected error is
+ * treated as temporary.
  */
 function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =

@@ -18,7 +18,7 @@ export class SigningExecutor {
 
   /** Signs the requests of a job signal. A duplicate signal is harmless, because there is nothing left to claim. */
   async process(requestIds: readonly string[]): Promise<void> {
-    // While the HSM is down, requests keep waiting and no attempt is counted. The sweep finds them later.
+    // While the HSM is down, requests keep waiting and no attempt is counted. The sweep finds the requests later.
     if (!this.vault.health().up) return;
     await this.signAll(await this.claims.claim(requestIds));
   }

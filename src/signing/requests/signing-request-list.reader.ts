@@ -50,7 +50,7 @@ export class SigningRequestListReader {
     const callers = filter.caller === undefined ? undefined : await this.callersOf(caller, filter.caller);
     if (callers?.length === 1) conditions.push(`request.requestedBy = ${bind(callers[0])}`);
     if (callers !== undefined && callers.length > 1) {
-      // Reads the newest requests of each caller by index. PostgreSQL would read all requests of several callers in order to sort them.
+      // Reads each caller's newest requests by index. In a single query for several callers, PostgreSQL would read and sort all of their requests.
       const rest = before === undefined ? conditions : [...conditions, `request.id < ${bind(before)}`];
       conditions.push(`request.id IN (SELECT newest.id FROM unnest(CAST(${bind(callers)} AS text[])) AS who(id) CROSS JOIN LATERAL (
         SELECT request.id FROM signing_request request WHERE ${['request.requestedBy = who.id', ...rest].join(' AND ')}

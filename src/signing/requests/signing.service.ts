@@ -77,7 +77,7 @@ export class SigningService {
   }
 
   /**
-   * Checks, before the digest is known, whether `submit` would sign immediately. Limits that count requests are not checked. Nothing is recorded.
+   * Checks, before the digest is known, whether `submit` would sign immediately. Limits on the number of requests are not checked. Nothing is recorded.
    *
    * @throws the Problems of `submit`, and `approval.needed` (forbidden) if approval is required
    */

@@ -40,8 +40,8 @@ export interface SignatureClaim {
   /** The bare signature value. */
   readonly signature: Buffer;
   /**
-   * Certificates in the message, starting with the signer's certificate. The sender chooses these certificates, so they are compared with the onboarded
-   * certificates and never trusted.
+   * Certificates in the message, starting with the signer's certificate. The sender chooses these certificates, so the certificates are compared with the
+   * onboarded certificates and never trusted.
    */
   readonly certificates: readonly X509Certificate[];
   /**
@@ -218,7 +218,7 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
 
 const BUNDLE_CONTENTS = ['messageSignature', 'dsseEnvelope'] as const;
 
-/** Parses a Sigstore bundle v0.3. Rejects a bundle with any other or additional content, because verifiers could disagree on which content counts. */
+/** Parses a Sigstore bundle v0.3. Rejects a bundle with any other or additional content, because verifiers could disagree on which content to use. */
 function bundleOf(bytesOfBundle: Buffer, content: (typeof BUNDLE_CONTENTS)[number]): Record<string, unknown> {
   const bundle = json(bytesOfBundle.toString());
   if (bundle['mediaType'] !== SIGSTORE_BUNDLE) throw new BadSignature(`its mediaType is not "${SIGSTORE_BUNDLE}"`);
@@ -243,7 +243,7 @@ function hintsOfBundle(content: Record<string, unknown>): KeyHint[] {
   return publicKey === undefined ? [] : hint('sigstore', record(publicKey)['hint']);
 }
 
-/** Returns the hint as a list. An empty hint counts as absent, as in Protobuf. */
+/** Returns the hint as a list. An empty hint is treated as absent, as in Protobuf. */
 function hint(kind: KeyHint['kind'], text: unknown): KeyHint[] {
   if (text === undefined || text === null || text === '') return [];
   if (typeof text !== 'string') throw new BadSignature('its key hint is not a string');

@@ -61,8 +61,8 @@ export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature
 };
 
 /**
- * Parses SignedData. Most of a CMS is not signed, so elements that this service does not write are rejected: a sender could use them to add arbitrary
- * bytes, and other verifiers might read them.
+ * Parses SignedData. Most of a CMS is not signed, so elements that this service does not write are rejected: a sender could use such elements to add arbitrary
+ * bytes, and other verifiers might interpret these bytes.
  */
 function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   const [type, explicit, ...rest] = derElements(tagged(only(file), DER.sequence).contents);
@@ -177,7 +177,7 @@ function schemeNamed({ raw }: DerElement, algorithm: FormatDigest): SignatureSch
 }
 
 /**
- * Returns the value of an attribute, or undefined if it is absent. An attribute that occurs twice or has several values makes the signature
+ * Returns the value of an attribute, or undefined if the attribute is absent. An attribute that occurs twice or has several values makes the signature
  * malformed.
  */
 function attributeOf(attributes: DerElement, type: string): DerElement | undefined {

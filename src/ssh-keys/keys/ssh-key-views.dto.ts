@@ -67,7 +67,7 @@ export class SshKeyView {
   /** ID of the key that replaced this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
   /**
-   * Time of the oldest evidence of the key: when the service first recorded the key, or the modification time of a file owned by root, whichever is earlier.
+   * Time of the key's oldest evidence: when the service first recorded the key, or the modification time of a file owned by root, whichever is earlier.
    * @example 2024-03-01T08:00:00Z
    */
   knownSince: Date;

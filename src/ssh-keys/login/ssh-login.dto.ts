@@ -43,7 +43,7 @@ export class SshLoginRuleBody {
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs separated by commas' })
   sourceAddress?: string;
-  /** Whether the certificates are valid only from the address from which they were requested. */
+  /** Whether the certificates are valid only from the source address of the certificate request. */
   @Optional(Flag()) bindAddress?: boolean = false;
   /** Command to which the certificates are restricted (force-command). @example /usr/bin/deploy */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;

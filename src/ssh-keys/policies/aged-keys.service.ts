@@ -110,7 +110,7 @@ function orderOf({ settings }: RotationPolicy, { id, nextCustody: custody, holde
   return { keyId: id, custody, dryRun: false, settings: rules };
 }
 
-/** Returns the author of the policy as the caller. Rotations of the policy count as requested by the author, who therefore cannot approve them. */
+/** Returns the author of the policy as the caller. The author is the requester of the policy's rotations and therefore cannot approve these rotations. */
 function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
   const origin = { requestId: `policy ${id} ${newId()}`, address: '' };
   return callerOfOrder(madeBy, { ownerId, using: ['keys:rotate'], origin });

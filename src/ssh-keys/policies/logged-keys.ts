@@ -59,7 +59,7 @@ export class LoggedKeys {
     return null;
   }
 
-  /** Returns the entries that state facts about a key, oldest first. */
+  /** Returns the entries that record facts about a key, oldest first. */
   private async statements(keyId: string): Promise<KeyStatement[]> {
     const { manager } = this.db;
     const own = await this.vouched.about(manager, [keyId], ['ssh-key.entered', 'ssh-key.assigned']);

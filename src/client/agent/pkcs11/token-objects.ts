@@ -9,7 +9,7 @@ import { CryptokiFault, type RpcAttribute } from './rpc-message.js';
 
 type Attributes = ReadonlyMap<number, Buffer>;
 
-/** Object of the token. The handle of an object is its position in the list, starting at 1. */
+/** Object in the token. The handle of an object is its position in the list, starting at 1. */
 interface TokenObject {
   readonly attributes: Attributes;
   /** Set only for private keys. */

@@ -104,7 +104,7 @@ function identities(offered: readonly OfferedKey[]): Buffer {
   return agentFrame(AGENT.identitiesAnswer, wireUint32(offered.length), ...each);
 }
 
-/** An SSH signature algorithm, with the corresponding hash and scheme of the service. */
+/** An SSH signature algorithm, with the service's corresponding hash and scheme. */
 interface SshAlgorithm {
   readonly name: string;
   readonly hash: DigestName;

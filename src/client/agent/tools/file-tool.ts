@@ -6,7 +6,7 @@ export interface FileOrder {
   readonly file: string;
   /** Path of the signed file, which the tool creates. */
   readonly out: string;
-  /** Name of the key, which is its CKA_LABEL and its alias in Java. */
+  /** Name of the key, which is used as its CKA_LABEL and as its alias in Java. */
   readonly key: string;
   /** Type of the key, such as `rsa-3072` or `ec-p256`. */
   readonly keyType: string;

@@ -29,9 +29,7 @@ export interface KeyReplacement {
 /** Limit is the `expiry-time` of a line, in the format of the host's sshd. Undefined means no limit. */
 export type Limit = string | undefined;
 
-/**
- * LineStanding is the state of the lines of one key. `limited`: all lines have a time limit set by the rotation. `mixed`: only some lines have such a limit.
- */
+/** LineStanding is the state of one key's lines. `limited`: all lines have a time limit set by the rotation. `mixed`: only some lines have such a limit. */
 export type LineStanding = 'absent' | 'permanent' | 'limited' | 'mixed';
 
 export interface LineStandings {

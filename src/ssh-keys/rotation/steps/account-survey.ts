@@ -125,7 +125,7 @@ function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): 
   ];
 }
 
-/** Returns obstacles that concern the directory and the file system of a file of `size` bytes. `line` was printed by SSHD_CONDITIONS. */
+/** Returns obstacles in the directory and file system of a file with `size` bytes. `line` was printed by SSHD_CONDITIONS. */
 function conditionsIn(line: string, size: number): string[] {
   const [free = '0', takes, flags = ''] = line.trim().split(' ');
   const wanted = MIN_FREE_KIB + Math.ceil((COPIES * size) / KIB);
@@ -138,7 +138,7 @@ function conditionsIn(line: string, size: number): string[] {
   ];
 }
 
-/** Returns the paths that the group or others can write to, from lines with a mode and a path. */
+/** Returns the paths that are writable by the group or by other accounts, from lines with a mode and a path. */
 function looseIn(lines: readonly string[]): string[] {
   return lines.flatMap((line) => {
     const [, mode = '', path] = /^([0-7]{1,4}) (.+)$/.exec(line) ?? [];
