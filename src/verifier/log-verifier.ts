@@ -131,7 +131,7 @@ export class LogVerifier {
     this.shift = index - place;
     if (data === null) this.found(`its entry ${entryId} is missing`, place);
     else if (leafHash(canonicalJson(data)).toString('base64') !== hash)
-      this.found(`its entry ${entryId} differs from the logged one`, place);
+      this.found(`its entry ${entryId} differs from the logged entry`, place);
     else if ('foreign' in data) this.found(`its entry ${entryId} was not written by the service`, place);
     else if (acceptedRollbackIn(data) !== undefined) this.rollbacks.push(acceptedRollbackIn(data) as AcceptedRollback);
     else if ('missing' in data) this.found(`its entry ${entryId} was removed before it became a leaf`, place);

@@ -105,12 +105,12 @@ function assertInDate(certificate: X509Certificate, now: Date): void {
   if (new Date(certificate.validTo) <= now)
     throw refusedCertificate(
       'certificate.expired',
-      `a certificate expired at ${new Date(certificate.validTo).toISOString()}: ${subjectNameOf(certificate.subject)}`,
+      `a certificate in the chain expired at ${new Date(certificate.validTo).toISOString()}: ${subjectNameOf(certificate.subject)}`,
     );
   if (new Date(certificate.validFrom) > now)
     throw refusedCertificate(
       'certificate.not-yet-valid',
-      `a certificate is not valid before ${new Date(certificate.validFrom).toISOString()}: ${subjectNameOf(certificate.subject)}`,
+      `a certificate in the chain is not valid before ${new Date(certificate.validFrom).toISOString()}: ${subjectNameOf(certificate.subject)}`,
     );
 }
 

@@ -19,7 +19,7 @@ const ENDS = ['signing.signed', 'signing.failed'];
 const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', ...ENDS];
 const NOT_LOGGED = {
   code: 'signing.not-logged',
-  detail: 'The request in the database differs from the one in the audit log.',
+  detail: 'The request in the database differs from the request in the audit log.',
 };
 const NEEDED = {
   code: 'approval.needed',

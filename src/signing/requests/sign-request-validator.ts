@@ -243,7 +243,7 @@ function assertUsable(
     throw new Problem(
       'conflict',
       'certificate.none',
-      `Format ${format} requires a certificate, but key "${key.name}" has none. Import one first.`,
+      `Format ${format} requires a certificate, but key "${key.name}" has no certificate. Import a certificate first.`,
     );
   if (now >= certificate.notAfter)
     throw new Problem(

@@ -96,7 +96,7 @@ export class Signer {
 function assertPublicKey({ publicKeySha256: logged }: Claimed, publicKey: Uint8Array): void {
   if (logged === undefined || logged === createHash('sha256').update(publicKey).digest('base64')) return;
   const detail =
-    'The public key differs from the one recorded when the request was accepted. It was changed in the database.';
+    'The public key differs from the key recorded when the request was accepted. The public key was changed in the database.';
   throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
@@ -112,7 +112,7 @@ function assertSignedDigest({ format, algorithm: asked, envelope }: Claimed, typ
   const algorithm = format === 'raw' ? asked : digestOfFormat(format, type, asked);
   if (toBeSigned !== null && signedDigest?.equals(createHash(algorithm).update(toBeSigned).digest()) === true) return;
   const detail =
-    'The bytes to be signed differ from those recorded when the request was accepted. They were changed in the database.';
+    'The bytes to be signed differ from the bytes recorded when the request was accepted. The bytes were changed in the database.';
   throw new Problem('conflict', 'signing.not-logged', detail);
 }
 

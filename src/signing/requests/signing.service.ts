@@ -170,7 +170,7 @@ function signedOrThrow(row: SigningRow, outcome: SigningOutcome, settledAt: Date
 function late(id: string, code?: string): Problem {
   const why =
     code === undefined ? 'The signature was completed too late and was discarded.' : 'The request is not signed yet.';
-  const next = `It is stored and will be retried. Read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`;
+  const next = `The request is stored and will be retried. Read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`;
   return new Problem('unavailable', code ?? 'signing.late', `${why} ${next}`, {
     retryAfter: 2,
     instance: `${PATH}/${id}`,

@@ -123,7 +123,7 @@ function readSigner(
   if (messageDigest === undefined) throw new BadSignature('it has no messageDigest');
   const ordered = inOrder(certificates, required(issuerAndSerial));
   if (attributeOf(attributes, CONTENT_TYPE)?.raw.equals(contentType.raw) !== true)
-    throw new BadSignature('its content type differs from the signed one');
+    throw new BadSignature('its content type differs from the signed content type');
   return {
     scheme,
     algorithm,

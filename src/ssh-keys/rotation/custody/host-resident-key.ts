@@ -66,7 +66,7 @@ export class HostResidentKey {
     throw new StepFailure(
       'FAILED_PRECHECK',
       'rotation.no-key',
-      'The holder of the key did not create a new key, or did not prove possession of it.',
+      'The holder of the key did not create a new key, or did not prove possession of the new key.',
     );
   }
 

@@ -110,7 +110,7 @@ export function endingOf({ dryRun, status }: Rotation, { all, has }: RotationPro
     return {
       status: 'CRITICAL',
       code: 'rotation.locked-out',
-      reason: 'A host accepts neither the old key nor the new one.',
+      reason: 'A host accepts neither the old key nor the new key.',
     };
   if (dryRun) return { status: 'PLANNED' };
   if (all.every(({ outcome }) => outcome === 'PROVEN')) return { status: 'DONE' };

@@ -144,7 +144,7 @@ async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
   const handedOver =
     promotedAt === null
       ? ''
-      : ' Its new key was handed over. Retry the rotation if it is halted, or rotate the new key after the rotation ends.';
+      : ' The new key has already been handed over. Retry the rotation if it is halted, or rotate the new key after the rotation ends.';
   return new Problem(
     'conflict',
     'rotation.too-late',

@@ -67,7 +67,7 @@ export class RotationPrecheck {
     if (work.rotation.custody !== 'service' && (await this.newKey.isOwnLogin(work)))
       throw refusal(
         'rotation.own-login',
-        'The service logs in with this key, so it must also hold the new key. Use another custody.',
+        'The service logs in with this key, so the service must also hold the new key. Use another custody.',
       );
   }
 
