@@ -200,7 +200,7 @@ export class SigningEnvelope {
   timestampToken: Buffer | null;
 }
 
-/** An item that was not accepted. It has no request, so the reason is stored here. */
+/** A refused batch item. A refused item has no signing request, so the reason is stored here. */
 export interface RefusedItem {
   readonly index: number;
   readonly code: string;

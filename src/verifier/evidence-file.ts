@@ -21,7 +21,7 @@ export interface EvidenceFile {
     readonly reference?: string;
     /** TimeStampToken, DER, base64. */
     readonly timestamp?: string;
-    /** DER, base64, starting with the key's certificate. */
+    /** Certificates (DER, base64), starting with the key's certificate. */
     readonly certificateChain?: readonly string[];
     readonly key?: { readonly id: string; readonly name: string; readonly version: number };
     /** Time in RFC 3339 format, like `finishedAt`. */

@@ -85,7 +85,7 @@ export async function countRelations(config: Config): Promise<{ server: Server; 
   }
 }
 
-/** connected connects `sealwright-admin` to the host that accepts writes. */
+/** connected connects `sealwright-admin` to the database host that accepts writes. */
 export function connected(config: Config): Promise<Client> {
   return onAnyHost(config, async () => {
     const client = new (databaseClient(config))({

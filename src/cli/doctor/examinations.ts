@@ -373,7 +373,7 @@ async function examineSearch(app: INestApplicationContext): Promise<readonly Fin
   return [warn('search', detail, next)];
 }
 
-/** Reports webhook subscriptions to events that do not exist, which earlier versions accepted. */
+/** Reports webhook subscriptions to nonexistent events. Earlier versions accepted such subscriptions. */
 export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name' | 'events'>[]): readonly Finding[] {
   const found = endpoints.flatMap(({ name, events }): Finding[] => {
     const unknown = withoutEffect(events);

@@ -123,7 +123,7 @@ export class RightsReview {
     return counts ? this.history.refused.get(targetId) : undefined;
   }
 
-  /** Detects a policy change whose log entry was held back: requests evaluated after the change precede it in the log. */
+  /** Detects a policy change whose log entry was held back: requests evaluated after the change precede the change's entry in the log. */
   private compareEarlier({ id, action, targetId, detail: { policySet } }: Entry): void {
     if (typeof policySet !== 'number') return;
     const at = timeOfId(id);

@@ -4,8 +4,8 @@ import { type EntityManager, In } from 'typeorm';
 import type { RevokedSince } from './newer-log.js';
 
 /**
- * Amount by which certificate serials are advanced. Serials issued after the backup are unknown, but no authority issues this many certificates in the
- * meantime.
+ * Amount by which certificate serial numbers are advanced. The serial numbers issued after the backup are unknown, but no authority issues this many
+ * certificates between a backup and its restore.
  */
 const SERIALS_AHEAD = 2 ** 32;
 

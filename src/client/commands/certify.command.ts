@@ -12,7 +12,7 @@ interface Made {
   readonly certificate?: { readonly subject: string; readonly notAfter: string; readonly chain: readonly string[] };
 }
 
-/** Options for the parts of the subject name, with their names in the API. */
+/** Options for the parts of the subject name, each with its name in the API. */
 const NAME_OPTIONS = {
   'common-name': 'commonName',
   organization: 'organization',

@@ -53,7 +53,7 @@ const VERSION_3 = 2;
 const SERIAL_NUMBER_BYTES = 16;
 
 /**
- * Returns a TBSCertificate (RFC 5280 section 4.1.2) in DER, whose issuer equals its subject. The serial number is a hash of the other fields, so equal
+ * Returns a DER-encoded TBSCertificate (RFC 5280 section 4.1.2) whose issuer equals its subject. The serial number is a hash of the other fields, so equal
  * contents produce equal bytes.
  */
 export function selfIssuedCertificate(contents: SelfIssuedCertificate): Buffer {

@@ -25,7 +25,7 @@ export class Certificate {
   @Column('text')
   issuer: string;
 
-  /** Hexadecimal. */
+  /** Serial number, hexadecimal. */
   @Column('text')
   serialNumber: string;
 

@@ -15,7 +15,7 @@ export interface WorkloadProof {
   readonly key: PublicJwk;
 }
 
-/** Time after expiry during which other services might still accept a token, because clocks differ. */
+/** Time in seconds after expiry during which other services might still accept a token, because clocks differ. */
 const ACCEPTED_LATE_SECONDS = 600;
 
 /** WorkloadProofReader reads the identity proof of the workload that requested a signature. */

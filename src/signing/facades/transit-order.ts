@@ -16,7 +16,7 @@ import { truncate } from '../../platform/text/truncate.js';
 const MAX_INPUT = 44_000;
 const SIGNATURE = /^vault:v(\d{1,9}):([A-Za-z0-9+/_=-]+)$/;
 
-/** TransitOptions are the options of one call to the transit engine, without its items. */
+/** TransitOptions are the options of one call to the transit engine, without the call's items. */
 export interface TransitOptions {
   readonly algorithm: DigestAlgorithm;
   readonly prehashed: boolean;

@@ -4,7 +4,7 @@ import { openPgpFingerprintOf, keyBody } from '../../formats/openpgp/key-packet.
 import type { ActiveKey } from '../keys/signing-key.reader.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';
 
-/** OpenPgpCertificate is a key version in the form of an OpenPGP certificate. */
+/** OpenPgpCertificate represents a key version as an OpenPGP certificate. */
 export interface OpenPgpCertificate {
   readonly key: OpenPgpKey;
   /** Fingerprint in uppercase hexadecimal. */

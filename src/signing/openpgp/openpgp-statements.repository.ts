@@ -99,7 +99,10 @@ function detailOf({
   return { keyVersion, kind, userId, expiresAt: expiresAt?.toISOString() ?? null, digest: digest.toString('base64') };
 }
 
-/** Reports whether the log entries about a request confirm that it was accepted for the statement, has not failed, and is signed if its row is SIGNED. */
+/**
+ * Reports whether the log entries about a request confirm that the request was accepted for the statement, has not failed, and is signed if the request's row
+ * is SIGNED.
+ */
 function isRequested({ status, digest }: RequestedStatement, about: readonly EntryRow[]): boolean {
   const accepted = about.find(({ action }) => action === 'signing.accepted');
   if (accepted?.detail['digest'] !== digest.toString('base64') || status === 'FAILED') return false;

@@ -43,7 +43,10 @@ export interface FileCheck extends ToolCall {
   readonly refused?: RegExp;
   /** Reports whether an exit code is accepted. Default: only 0 is accepted. */
   readonly isAccepted?: (exitCode: number) => boolean;
-  /** Required version and how to install it. Set if the verifier is not part of the tool, or if only later versions read files of this kind. */
+  /**
+   * Required version of the verifier, and how to install that version. Set if the verifier is not part of the tool, or if only later versions read files of
+   * this kind.
+   */
   readonly needs?: { readonly version: string; readonly toInstall: string };
 }
 
@@ -76,7 +79,7 @@ export interface FileTool {
   /** Creates the data that the tool signs, if the tool does not sign the file itself. Throws if a signature over the file would not be valid. */
   prepare?(order: FileOrder): Promise<void>;
   sign(order: FileOrder): ToolCall;
-  /** Creates the signed file from the output of the tool, if the output is not the signed file. */
+  /** Creates the signed file from the tool's output, if the output is not the signed file. */
   finish?(order: FileOrder): Promise<void>;
   verify(order: FileOrder): FileCheck | Unchecked;
 }

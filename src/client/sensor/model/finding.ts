@@ -54,7 +54,7 @@ export function algorithmComponent(algorithm: Algorithm): Component {
   };
 }
 
-/** Returns a finding of the algorithm at the given location. */
+/** Returns a finding for the algorithm at the given location. */
 export function usedHere(algorithm: Algorithm, place: FindingPlace): SensorFinding {
   return { place, component: algorithmComponent(algorithm) };
 }

@@ -63,8 +63,8 @@ sign "$next"
 
 /**
  * TRY_KEY takes $3 user, $4 address, $5 port, $6 old or new, and reads known_hosts lines from standard input. It logs in with the old or the new key, without
- * running a command. The new key is read from whichever file contains it. The script prints accepted, denied, or unclear with the reason. PIPE is trapped
- * because SIGPIPE would end the shell without running its EXIT trap.
+ * running a command. The new key is read from the file that currently contains the new key. The script prints accepted, denied, or unclear with the reason.
+ * PIPE is trapped because SIGPIPE would end the shell without running its EXIT trap.
  */
 export const TRY_KEY = `${OWN_PLACE}
 key=$1

@@ -24,7 +24,7 @@ export class KeyRelease {
     private readonly custody: KeyCustody,
   ) {}
 
-  /** Returns the private key of the current key. For a replaced key, this is the latest successor. */
+  /** Returns the private key of the current key. For a replaced key, returns the private key of the latest successor. */
   async release(caller: Caller, id: string): Promise<ReleasedKey> {
     const key = await this.inForce(id);
     const privateKey = await this.custody.open(key.id);

@@ -123,7 +123,7 @@ export function withOldPermanent(file: Buffer, replacement: KeyReplacement): Edi
   return withLimits(file, replacement, replacement.old, undefined);
 }
 
-/** Removes every line of the old key, including duplicates, because a single line is enough to log in. */
+/** Removes every line of the old key, including duplicates, because a single remaining line would be enough to log in. */
 export function withoutOld(file: Buffer, { path, old }: KeyReplacement): EditedFile {
   return editLines(path, file, (line) => (isOf(line, old) ? [] : [line]));
 }

@@ -58,7 +58,7 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
   /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
 
-/** AccountSurvey determines which files of an account authorize keys, and whether these files can be changed. It changes nothing. */
+/** AccountSurvey determines which files of an account authorize keys, and whether these files can be changed. The survey does not change any file. */
 @Injectable()
 export class AccountSurvey {
   constructor(private readonly files: HostFiles) {}
