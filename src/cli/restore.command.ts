@@ -90,7 +90,8 @@ async function fromBackup(directory: string, programs: string | undefined, json:
   const { manifest, token, missingMigrations } = done;
   if (json) return print(JSON.stringify({ ...manifest, token: token ?? null, missingMigrations }));
   print(`Restored the database from ${manifest.name}, which was made at ${manifest.madeAt}.`);
-  if (token === true) print('Restored the token from the backup. It lacks keys that were generated later.');
+  if (token === true)
+    print('Restored the token from the backup. The token lacks keys that were generated after the backup.');
   if (token === false) print('The existing token was kept: it is newer than the backup.');
   if (token === undefined)
     print("The backup does not contain the token: if it was lost, restore it with the HSM vendor's tools.");

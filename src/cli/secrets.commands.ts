@@ -31,7 +31,7 @@ export const reseal: AdminCommand = {
   usage: [''],
   summary: 'Re-encrypts every stored secret with the current key after SVC_JWT_SECRET was changed',
   details: [
-    'Run it once no process of the previous version is running: those cannot decrypt what this command encrypts.',
+    'Run it after all processes of the previous version have stopped: they cannot decrypt what this command encrypts.',
     'Workers do the same within a minute. See docs/operations.md, "Secrets", for the full rotation procedure.',
   ],
   codes: ['Exits with 1 if some secrets cannot be decrypted: add the previous secret to SVC_JWT_SECRET_PREVIOUS.'],

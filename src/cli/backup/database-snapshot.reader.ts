@@ -69,7 +69,7 @@ async function foreignSchema(config: Config): Promise<AdminError> {
   }
 }
 
-/** countRelations counts tables and sequences outside PostgreSQL's own schemas. A restore requires a database without tables and sequences. */
+/** countRelations counts the relations (such as tables, indexes and sequences) outside PostgreSQL's own schemas. A restore requires that there are none. */
 export async function countRelations(config: Config): Promise<{ server: Server; version: string; relations: number }> {
   const client = await connected(config);
   try {

@@ -72,7 +72,7 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
   });
   if (size === 0 || size > MAX_MANIFEST_BYTES) {
     throw new AdminError(
-      `${directory} is not a backup: ${MANIFEST_FILE} is missing. Interrupted backups do not have one.`,
+      `${directory} is not a backup: ${MANIFEST_FILE} is missing. An interrupted backup has no manifest.`,
     );
   }
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

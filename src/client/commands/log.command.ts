@@ -94,7 +94,7 @@ async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place:
     return broken(`the log is now named ${now.origin} (before: ${before.origin}). Verify it without --quick`, size);
   if (size < before.size)
     return broken(
-      `the older checkpoint covers ${before.size} leaves, but the newest only ${size}: the log was rolled back`,
+      `the older checkpoint covers ${before.size} leaves, but the newest checkpoint covers only ${size}: the log was rolled back`,
       size,
     );
   const { path } = await client.call('GET', `/api/v1/audit/log/consistency?first=${before.size}&second=${size}`);

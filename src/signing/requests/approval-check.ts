@@ -22,7 +22,7 @@ interface Cleared {
 
 const MISMATCH = {
   code: 'approval.mismatch',
-  detail: 'The request differs from what was approved, or was never approved.',
+  detail: 'The request differs from the approved request, or was never approved.',
 };
 
 /**

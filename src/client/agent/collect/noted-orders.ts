@@ -80,5 +80,5 @@ export class AnsweredOrders {
 const UNKNOWN: NotSigned = {
   kind: 'refused',
   detail:
-    'The tool requested a different digest than in its first run. Either its signatures include the signing time, or the file has changed.',
+    'The tool requested a different digest than in the first run. Either its signatures include the signing time, or the file has changed.',
 };
