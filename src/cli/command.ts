@@ -3,7 +3,7 @@ import { forTerminal } from '../platform/text/truncate.js';
 /** Exit codes of `sealwright-admin`. */
 export const ADMIN_EXIT = {
   done: 0,
-  /** The command failed or found a fault, such as a `bad` finding of `doctor` or a damaged backup in `backup verify`. */
+  /** The command failed or found a fault, such as a `bad` finding in `doctor` or a damaged backup in `backup verify`. */
   failed: 1,
   /** The arguments or settings are invalid; nothing was changed. */
   usage: 2,

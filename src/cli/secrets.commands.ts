@@ -57,7 +57,7 @@ export const sealRows: AdminCommand = {
 };
 
 /**
- * rotateSealingKey creates a new sealing key in the token and encrypts with the new key. Earlier keys stay, because some data remains encrypted under
+ * rotateSealingKey creates a new sealing key in the token and encrypts with the new key. Earlier keys are kept, because some data remains encrypted with
  * earlier keys.
  */
 export const rotateSealingKey: AdminCommand = {

@@ -78,7 +78,7 @@ export class CertificatesReader {
     return certificate;
   }
 
-  /** Returns certificates, newest first, without the certificates of signing keys that the caller cannot use. */
+  /** Returns certificates, newest first. Certificates of signing keys that the caller cannot use are omitted. */
   async list(limits: KeyLimits, { limit, cursor, ...filter }: CertificateFilter): Promise<Page<Certificate>> {
     const { expiresBefore, expiresAfter, expires, key, subject } = filter;
     const query = this.db.createQueryBuilder(Certificate, 'certificate');

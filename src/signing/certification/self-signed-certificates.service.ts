@@ -21,7 +21,7 @@ export interface SelfSignedOrder {
   readonly notAfter?: Date;
 }
 
-/** SelfSignedCertificate is a certificate signed by its own key, with the request for its signature. */
+/** SelfSignedCertificate is a certificate signed by its own key, with the corresponding signing request. */
 export interface SelfSignedCertificate {
   readonly request: Pick<SigningRequest, 'id' | 'status' | 'approvalId'>;
   /** Undefined until the request is signed. */

@@ -238,7 +238,7 @@ export class RemoteSigner {
     this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); press Ctrl-C to withdraw it`);
   }
 
-  /** Describes the approvals that are still required, if the credential permits reading them. */
+  /** Describes the approvals that are still required, if the credential has permission to read approvals. */
   private async askedPeople({ approvalId }: Request, signal: AbortSignal): Promise<string> {
     try {
       const approval: ShownApproval = await this.api.call('GET', `/api/v1/approvals/${approvalId}`, { signal });
