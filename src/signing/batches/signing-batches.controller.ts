@@ -25,7 +25,8 @@ export class SigningBatchesController {
 
   /**
    * Sign a batch
-   * @remarks Signs up to 1,000 digests with one key and returns a result for each digest. Returns 200 if all results are final, otherwise 202 with a batch to poll.
+   * @remarks Signs up to 1,000 digests with one key and returns a result for each digest. Returns 200 if all results are final, otherwise 202 with a batch to
+   * poll.
    */
   @Post('batch')
   @Needs('sign:digest')
