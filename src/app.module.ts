@@ -16,7 +16,7 @@ import { SigningModule, SigningWorkerModule } from './signing/signing.module.js'
 import { SshKeysModule, SshKeysWorkerModule } from './ssh-keys/ssh-keys.module.js';
 import { SystemModule } from './system/system.module.js';
 
-/** Modules that serve calls. */
+/** Modules that serve API calls. */
 const ANSWERING = [
   PlatformModule,
   NotificationsModule,
@@ -51,7 +51,7 @@ const WORKING = [
   SensorsWorkerModule,
 ];
 
-/** Module of the command line, which also works on a database in restore mode. */
+/** Module for the command-line program, which also works with a database in restore mode. */
 @Module({ imports: ANSWERING })
 export class AdministrationModule {}
 

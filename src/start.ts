@@ -81,7 +81,7 @@ function listenFault(error: unknown): string | undefined {
   const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
   if (syscall !== 'listen' && !(syscall === 'getaddrinfo' && code === 'ENOTFOUND')) return undefined;
   const meaning: Record<string, string> = {
-    EADDRINUSE: 'another process listens there',
+    EADDRINUSE: 'another process is already listening there',
     EADDRNOTAVAIL: 'this machine does not have the address',
     EACCES: 'the account of this process cannot use the port',
     ENOTFOUND: 'the name does not resolve to an address',

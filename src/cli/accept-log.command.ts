@@ -23,7 +23,7 @@ export const acceptLog: AdminCommand = {
     '  --digest DIGEST      the digest of the listed leaves (SHA-256)',
     '  --damaged-in-place   confirms that no backup was restored: rows of the log were deleted or changed in this database',
   ],
-  codes: ['Exits with 1 if the number or the digest differs from the one in the database.'],
+  codes: ['Exits with 1 if the number of leaves or the digest does not match the database.'],
   run: accept,
 };
 
@@ -78,7 +78,7 @@ async function accept(args: string[]): Promise<void> {
       process.exitCode = ADMIN_EXIT.failed;
     } else {
       print(
-        'Accepted. Auditors with an earlier checkpoint will see that the log was replaced; the entry audit-log.accepted explains it.',
+        'Accepted. Auditors with an earlier checkpoint will see that the log was replaced; the entry audit-log.accepted explains the replacement.',
       );
     }
   });

@@ -3,7 +3,7 @@ import { forTerminal } from '../platform/text/truncate.js';
 /** Exit codes of `sealwright-admin`. */
 export const ADMIN_EXIT = {
   done: 0,
-  /** The command failed or found a fault, such as a `bad` finding of `doctor` or a damaged backup in `backup verify`. */
+  /** The command failed or found a fault, such as a `bad` finding in `doctor` or a damaged backup in `backup verify`. */
   failed: 1,
   /** The arguments or settings are invalid; nothing was changed. */
   usage: 2,
@@ -19,7 +19,7 @@ export interface AdminCommand {
   readonly usage: readonly string[];
   /** One-line description in the list of commands. */
   readonly summary: string;
-  /** Help text with what an operator must know before running the command, in lines that fit a terminal. */
+  /** Help text that explains what an operator must know before running the command, in lines that fit a terminal. */
   readonly details: readonly string[];
   /** Exit codes of this command that differ from ADMIN_EXIT. */
   readonly codes?: readonly string[];

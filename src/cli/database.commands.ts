@@ -38,7 +38,7 @@ export const reconcileCounts: AdminCommand = {
   usage: [''],
   summary: 'Recomputes inventory counts and SSH key findings, and repairs differences',
   details: [
-    'Workers do this daily and after each migration. No repair should ever be necessary: please report it if one is.',
+    'Workers do this daily and after each migration. Repairs should never be necessary: please report any repair.',
   ],
   codes: ['Exits with 1 if a difference was repaired, and with 3 if a worker is already comparing.'],
   run: reconcile,

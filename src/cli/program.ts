@@ -78,7 +78,7 @@ function overview(commands: readonly AdminCommand[]): string[] {
     `  ${NAME} help COMMAND   describes a command, its requirements and its effects`,
     `  ${NAME} --version`,
     '',
-    'Exit codes: 0 success, 1 failure or a fault was found, 2 wrong usage or settings, 3 another process is already',
+    'Exit codes: 0 success, 1 failure or a fault was found, 2 invalid usage or settings, 3 another process is already',
     'running the operation.',
   ];
 }

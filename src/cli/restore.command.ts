@@ -90,7 +90,8 @@ async function fromBackup(directory: string, programs: string | undefined, json:
   const { manifest, token, missingMigrations } = done;
   if (json) return print(JSON.stringify({ ...manifest, token: token ?? null, missingMigrations }));
   print(`Restored the database from ${manifest.name}, which was made at ${manifest.madeAt}.`);
-  if (token === true) print('Restored the token from the backup. It lacks keys that were generated later.');
+  if (token === true)
+    print('Restored the token from the backup. The token lacks keys that were generated after the backup.');
   if (token === false) print('The existing token was kept: it is newer than the backup.');
   if (token === undefined)
     print("The backup does not contain the token: if it was lost, restore it with the HSM vendor's tools.");
@@ -134,8 +135,8 @@ async function report(
   const newest = await database.inspect((tx) => STATE.newestEntry(tx));
   print(
     newest === undefined
-      ? 'It has no audit entries.'
-      : `Its newest audit entry is from ${newest.toISOString()}. Later changes are lost.`,
+      ? 'The database has no audit entries.'
+      : `The newest audit entry in the database is from ${newest.toISOString()}. Later changes are lost.`,
   );
   compareKeys(await app.get(KeyVault).holdings(), await database.inspect((tx) => STATE.keys(tx)));
   for (const { what, count } of await database.inspect((tx) => STATE.openWork(tx)))

@@ -31,7 +31,7 @@ export const reseal: AdminCommand = {
   usage: [''],
   summary: 'Re-encrypts every stored secret with the current key after SVC_JWT_SECRET was changed',
   details: [
-    'Run it once no process of the previous version is running: those cannot decrypt what this command encrypts.',
+    'Run it after all processes of the previous version have stopped: they cannot decrypt what this command encrypts.',
     'Workers do the same within a minute. See docs/operations.md, "Secrets", for the full rotation procedure.',
   ],
   codes: ['Exits with 1 if some secrets cannot be decrypted: add the previous secret to SVC_JWT_SECRET_PREVIOUS.'],
@@ -57,7 +57,7 @@ export const sealRows: AdminCommand = {
 };
 
 /**
- * rotateSealingKey creates a new sealing key in the token and encrypts with the new key. Earlier keys stay, because some data remains encrypted under
+ * rotateSealingKey creates a new sealing key in the token and encrypts with the new key. Earlier keys are kept, because some data remains encrypted with
  * earlier keys.
  */
 export const rotateSealingKey: AdminCommand = {
@@ -119,7 +119,7 @@ async function acceptRows(args: string[]): Promise<void> {
 interface Review {
   readonly tables: readonly ReviewedRows[];
   readonly count: number;
-  /** SHA-256 over all rows that would be accepted, hexadecimal. */
+  /** Hexadecimal SHA-256 of all rows that would be accepted. */
   readonly digest: string;
   readonly policies: Awaited<ReturnType<typeof acceptedPolicies>>;
 }

@@ -50,7 +50,7 @@ export function backoffMs(strikes: number): number {
   return jittered(backOff(strikes + 1, 250, 30_000));
 }
 
-/** Number of authorities that may each take their whole time limit. Any further authority has only the remaining time. */
+/** Number of timestamp authorities that can each use a full time limit. Any further authority has only the remaining time. */
 const MAX_SLOW_AUTHORITIES = 2;
 
 /** Returns the time limit in milliseconds for all timestamp authorities together, within an attempt. */

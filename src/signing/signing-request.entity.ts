@@ -8,10 +8,9 @@ export const SIGNING_STATUSES = ['QUEUED', 'PROCESSING', 'SIGNED', 'FAILED', 'PE
 export type SigningStatus = (typeof SIGNING_STATUSES)[number];
 
 /**
- * Every legal transition. SIGNED and FAILED are final.
- * A request that is signed while its caller waits starts in PROCESSING; a request that needs approval starts in PENDING_APPROVAL.
- * PROCESSING → QUEUED releases a request: its HSM call failed, or its process died.
- * QUEUED → PENDING_APPROVAL requests approval again: the key was rotated after the approval.
+ * All allowed transitions. SIGNED and FAILED are final. A request that is signed while its caller waits starts in PROCESSING; a request that needs approval
+ * starts in PENDING_APPROVAL. PROCESSING → QUEUED releases a request: its HSM call failed, or its process died. QUEUED → PENDING_APPROVAL requests approval
+ * again: the key was rotated after the approval.
  */
 const MOVES: Record<SigningStatus, readonly SigningStatus[]> = {
   PENDING_APPROVAL: ['QUEUED', 'FAILED'],
@@ -31,8 +30,8 @@ export function isFinalSigningStatus(status: SigningStatus): boolean {
 }
 
 /**
- * A request for a signature, from any interface. It is changed only by the compare-and-set statements of signing-request.repository.ts. A row in
- * PROCESSING is the intent: it was committed before the HSM was called.
+ * A signature request, from any interface. The row is changed only by the compare-and-set statements of signing-request.repository.ts. A row in PROCESSING is
+ * the intent: it was committed before the HSM was called.
  */
 @Entity('signing_request')
 @Check('signing_request_signature', `(status = 'SIGNED') = (signature IS NOT NULL)`)
@@ -104,7 +103,7 @@ export class SigningRequest {
   @Column('jsonb', { default: {} })
   metadata: Record<string, unknown>;
 
-  /** The caller's own name for the request. */
+  /** Client-defined reference for the request. */
   @Column('text', { nullable: true })
   reference: string | null;
 
@@ -201,7 +200,7 @@ export class SigningEnvelope {
   timestampToken: Buffer | null;
 }
 
-/** An item that was not accepted. It has no request, so the reason is stored here. */
+/** A refused batch item. A refused item has no signing request, so the reason is stored here. */
 export interface RefusedItem {
   readonly index: number;
   readonly code: string;

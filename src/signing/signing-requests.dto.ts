@@ -18,7 +18,7 @@ import type { ShownRequest } from './requests/signing-requests.reader.js';
 import type { SigningOrder } from './requests/sign-request-validator.js';
 import { SIGNING_STATUSES, type SigningStatus } from './signing-request.entity.js';
 
-/** SignatureOptionsBody is the common part of requests to sign one digest or many. */
+/** SignatureOptionsBody contains the fields shared by requests to sign one digest and requests to sign a batch. */
 export abstract class SignatureOptionsBody {
   /** Digest algorithm. Other common names, such as SHA-256 and sha2-256, are also accepted. */
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
@@ -28,7 +28,10 @@ export abstract class SignatureOptionsBody {
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** Purpose of the signature, which the key must support. If omitted, any key for code or documents is accepted. */
   @Optional(OneOf(SIGNATURE_PURPOSES)) purpose?: SignaturePurpose;
-  /** Whether to add an RFC 3161 timestamp over the signature. The response contains the timestamp separately. If the format supports timestamps, the signature container also contains it. */
+  /**
+   * Whether to add an RFC 3161 timestamp over the signature. The response contains the timestamp in a separate field. If the format supports timestamps, the
+   * timestamp is also embedded in the signature.
+   */
   @Optional(Flag()) timestamp?: boolean = false;
   /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
@@ -53,11 +56,11 @@ export class SignDigestBody extends SignatureOptionsBody {
   digest: string;
   /** Free-form descriptive data, up to 8 KB; `filename` names the artifact. */
   @Optional(JsonObject(8192, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** Container of the signature; raw is the bare signature. */
+  /** Signature format. `raw` is the signature value without a container. */
   @Optional(OneOf(DIGEST_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
   /** `authenticode`: base64-encoded output of `osslsigncode extract-data`, which contains the digest. `openpgp`: base64-encoded hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
   @Optional(Text(1, 48_000)) content?: string;
-  /** Your own name for the request, included in every response. @example build-4711 */
+  /** Client-defined reference for the request, included in every response. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
 
   toOrder(idempotencyKey: string | undefined): SigningOrder {
@@ -81,9 +84,13 @@ export class SigningRequestsQuery extends PageQuery {
   @Optional(Text(1, 200)) reference?: string;
   /** Only requests for the signing key with this name or ID. @example release */
   @Optional(Text(1, 64)) key?: string;
-  /** Only requests of this caller: the ID of a user, API key, OAuth client or workload run, the email address of a user, or the name of an API key or OAuth client. @example "release pipeline" */
+  /**
+   * Only requests from this caller: the ID of a user, API key, OAuth client or workload run, the email address of a user, or the name of an API key or OAuth
+   * client.
+   * @example "release pipeline"
+   */
   @Optional(Text(1, 320)) caller?: string;
-  /** Only requests of the call with this X-Request-Id. @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
+  /** Only requests from the call with this X-Request-Id. @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
   @Optional(Text(1, 200)) correlation?: string;
   /** Only requests created at or after this time. */
   @Optional(Moment()) from?: Date;
@@ -134,7 +141,7 @@ export class SigningRequestView {
   verified?: VerifiedIdentityView;
   /** @example build-4711 */
   reference?: string;
-  /** ID of the approval that the request is waiting for, or that released it. Present if a policy requires approval. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval that the signing request requires. Present if a policy requires approval. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   /** Present if the status is FAILED. */
   failure?: SigningFailureView;

@@ -65,7 +65,7 @@ export class SigningController {
 
   /**
    * Follow a signing request
-   * @remarks Sends the request as server-sent events: its current state, then each change, until the request is final.
+   * @remarks Sends server-sent events with the current state of the request and each later change, until the request is final.
    */
   @Get('requests/:id/events')
   @Needs('sign:read')

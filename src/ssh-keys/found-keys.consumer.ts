@@ -61,7 +61,7 @@ export class RotationDrift {
   }
 }
 
-/** FoundKeysConsumer takes keys found by scans from the inbox, records them, and compares them with the keys that rotations removed. */
+/** FoundKeysConsumer reads the keys found by scans from the inbox, records these keys, and detects keys that rotations had removed. */
 @Injectable()
 export class FoundKeysConsumer {
   constructor(inbox: Inbox, sightings: SshKeySightings, drift: RotationDrift) {

@@ -7,8 +7,8 @@ import { leafHash } from './merkle-tree.js';
 import { rootOfInclusion } from './merkle-proof.js';
 
 /**
- * Returns the faults of the approval, if the request required one. In each stage, the required number of different people must have approved the document.
- * The requester does not count.
+ * Returns the faults of the approval, if the request required one. In each stage, the required number of different people must have approved the document. The
+ * requester's vote does not count.
  */
 export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const { approvalId, requestId } = evidence.request;
@@ -90,10 +90,10 @@ function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
 
 function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const requester = approval?.shown['requester'] as { readonly person: string };
-  // `requesters` are the people who were shown a secret of the requesting credential. Entries of earlier versions do not list them.
+  // `requesters` are the people who were shown a secret of the requesting credential. Entries of earlier versions do not list these people.
   const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
   const stages = rulesInEffect(asked, facts)['stages'] as { readonly group: string; readonly threshold: number }[];
-  // A person counts in only one stage.
+  // A person's vote counts in only one stage.
   const counted = new Set<string>();
   return stages.flatMap(({ group, threshold }, stage) => {
     const votes = facts.filter(

@@ -21,10 +21,10 @@ export interface EvidenceFile {
     readonly reference?: string;
     /** TimeStampToken, DER, base64. */
     readonly timestamp?: string;
-    /** DER, base64, starting with the key's certificate. */
+    /** Certificates (DER, base64), starting with the key's certificate. */
     readonly certificateChain?: readonly string[];
     readonly key?: { readonly id: string; readonly name: string; readonly version: number };
-    /** RFC 3339, as is `finishedAt`. */
+    /** Time in RFC 3339 format, like `finishedAt`. */
     readonly createdAt?: string;
     readonly finishedAt?: string;
   };
@@ -76,7 +76,7 @@ export interface EvidenceFile {
 export interface EvidenceVerdict {
   /** Faults. An empty list means that the log confirms the signature. */
   readonly faults: string[];
-  /** Facts that are only in the file, because an earlier version of the service did not log them. */
+  /** Facts that are only in the file, because an earlier version of the service did not log these facts. */
   readonly unsaid: string[];
 }
 
@@ -90,7 +90,7 @@ export interface BundleEntry {
 export interface EvidenceLeaf {
   readonly index: number;
   readonly kind: LeafKind;
-  /** Base64, as are the hashes of the path. */
+  /** Content of the leaf, base64. The hashes in `path` are also base64. */
   readonly data: string;
   readonly path: readonly string[];
 }
@@ -102,7 +102,7 @@ export interface LoggedFact {
   readonly actor: { readonly id: string };
   readonly target: { readonly id: string };
   readonly detail: Record<string, unknown>;
-  /** SHA-256 of the record of a signature, hexadecimal. The record is a separate leaf. */
+  /** Hexadecimal SHA-256 of a signature's record. The record is a separate leaf. */
   readonly record?: string;
 }
 

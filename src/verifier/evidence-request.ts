@@ -22,7 +22,7 @@ interface Member {
   readonly inLog: unknown;
 }
 
-/** Members that are in every entry with a key ID, unless the request does not have them. */
+/** Members that are in every entry with a key ID, provided that the request has these members. */
 const ALWAYS_LOGGED = ['metadata', 'identity', 'reference'];
 
 /**
@@ -79,7 +79,7 @@ function faultsOfChain(chain: readonly string[], publicKey: string): string[] {
   if (!first.publicKey.equals(createPublicKey(publicKey))) return ['the certificate is for a different key'];
   const signed = [first, ...issuers];
   const isSigned = issuers.every((issuer, at) => signed[at]?.verify(issuer.publicKey) === true);
-  return isSigned ? [] : ['a certificate in the chain is not signed by the next one'];
+  return isSigned ? [] : ['a certificate in the chain is not signed by the next certificate'];
 }
 
 const CURVE_TYPES: Readonly<Record<string, string>> = {

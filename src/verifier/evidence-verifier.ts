@@ -22,7 +22,7 @@ import { canonicalJson } from '../platform/json/canonical-json.js';
 interface Given {
   /** Public key of the log from a trusted source (DER). Without a trusted key, the key in the file is used, which only shows that the file is consistent. */
   readonly logKey?: Buffer;
-  /** The signed file. For a large file, use EvidenceContent, which reads it in chunks. */
+  /** The signed file. For a large file, use EvidenceContent, which reads the file in chunks. */
   readonly content?: Buffer;
 }
 
@@ -120,7 +120,7 @@ function faultsOfSignature({ request, key }: EvidenceFile, logged: Record<string
   return holds === false ? ['the signature does not verify with the key'] : [];
 }
 
-/** Facts about the key that are logged with a request: SHA-256, base64. Earlier versions of the service did not log them. */
+/** Facts about the key that are logged with a request: SHA-256, base64. Earlier versions of the service did not log these facts. */
 export const KEY_FACTS = ['publicKeySha256', 'attributesSha256'] as const;
 
 const MEANINGS: Record<(typeof KEY_FACTS)[number], string> = {
@@ -143,7 +143,7 @@ function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknown>): st
   );
 }
 
-/** Returns the facts about the key that are only in the file, because an earlier version did not log them. */
+/** Returns the facts about the key that are only in the file, because an earlier version did not log these facts. */
 function unsaidOfKey(logged: Record<string, unknown>): string[] {
   return KEY_FACTS.flatMap((name) => (logged[name] === undefined ? [`the log does not state ${MEANINGS[name]}`] : []));
 }

@@ -82,7 +82,7 @@ describe('the workload identity in an evidence file', () => {
 
   it('is invalid with another token, key or signature', () => {
     expect(faultsOfWorkload(...file({ ...workload, token: other.token, key: other.key }))).toEqual([
-      'the key is not the one that verified the token',
+      'the key in the file is not the key that verified the token',
     ]);
     expect(faultsOfWorkload(...file({ ...workload, token: other.token }))).toEqual([
       "the token is not signed with the issuer's key",
@@ -99,7 +99,7 @@ describe('the workload identity in an evidence file', () => {
     expect(faultsOfWorkload(...file({ ...workload, token, key }))).toEqual(
       expect.arrayContaining([
         'the log has a different workload token',
-        'the claims of the token differ from those in the file',
+        "the token's claims differ from the claims in the file",
       ]),
     );
   });

@@ -24,14 +24,15 @@ export function faultsOfWorkload(
   const shown = approval?.shown['verified'];
   const faults =
     approval === undefined || canonicalJson(shown) === text ? [] : ['the approvers were shown a different identity'];
-  if (jwkThumbprint(key) !== identity.keyThumbprint) faults.push('the key is not the one that verified the token');
+  if (jwkThumbprint(key) !== identity.keyThumbprint)
+    faults.push('the key in the file is not the key that verified the token');
   if (token === undefined) return faults;
   const decoded = decodeJws(token);
   if (decoded === undefined) return [...faults, UNREAD];
   if (createHash('sha256').update(decoded.signingInput).digest('base64') !== identity.tokenSha256)
     faults.push('the log has a different workload token');
   if (canonicalJson(decoded.payload) !== canonicalJson(identity.claims))
-    faults.push('the claims of the token differ from those in the file');
+    faults.push("the token's claims differ from the claims in the file");
   if (!isSignedByJwk(decoded, key)) faults.push("the token is not signed with the issuer's key");
   return faults;
 }

@@ -80,7 +80,7 @@ export class LogVerifier {
   private older: Checkpoint | undefined;
   private readonly rollbacks: AcceptedRollback[] = [];
   private divergesFromOlder = false;
-  /** Difference between the index on a line and the position of the line. It ensures that a missing line is reported only once. */
+  /** Difference between the index on a line and the position of the line. The difference ensures that a missing line is reported only once. */
   private shift = 0;
 
   constructor(private readonly trusted: { publicKey?: Buffer; olderNote?: string } = {}) {}
@@ -131,14 +131,14 @@ export class LogVerifier {
     this.shift = index - place;
     if (data === null) this.found(`its entry ${entryId} is missing`, place);
     else if (leafHash(canonicalJson(data)).toString('base64') !== hash)
-      this.found(`its entry ${entryId} differs from the logged one`, place);
+      this.found(`its entry ${entryId} differs from the logged entry`, place);
     else if ('foreign' in data) this.found(`its entry ${entryId} was not written by the service`, place);
     else if (acceptedRollbackIn(data) !== undefined) this.rollbacks.push(acceptedRollbackIn(data) as AcceptedRollback);
     else if ('missing' in data) this.found(`its entry ${entryId} was removed before it became a leaf`, place);
     if (data !== null) this.checkOrder(data, place);
   }
 
-  /** Checks the order of an entry. Records are skipped, because they have no ID or time. */
+  /** Checks the order of an entry. Records are skipped, because records have no ID or time. */
   private checkOrder(data: object, place: number): void {
     const { id, at } = data as { readonly id?: unknown; readonly at?: unknown };
     if (typeof id !== 'string' || typeof at !== 'string') return;

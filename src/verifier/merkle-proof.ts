@@ -29,7 +29,7 @@ class Climb {
     return left;
   }
 
-  // Sizes exceed 2^31, where shift operators would truncate them.
+  // Sizes can exceed 2^31, and shift operators would truncate such values.
   up(): void {
     this.node = Math.floor(this.node / 2);
     this.last = Math.floor(this.last / 2);

@@ -103,7 +103,10 @@ export function joinedSubtrees(hashes: readonly Buffer[]): Buffer {
   return hashes.toReversed().reduce((right, left) => nodeHash(left, right));
 }
 
-/** GrowingRoot computes the root of a growing tree (RFC 6962). It keeps only the full subtrees so far, largest first, which takes logarithmic memory. */
+/**
+ * GrowingRoot computes the root of a growing tree (RFC 6962). It stores only the current full subtrees, largest first, and therefore needs only logarithmic
+ * memory.
+ */
 export class GrowingRoot {
   private readonly peaks: { height: number; hash: Buffer }[] = [];
   size = 0;

@@ -60,7 +60,7 @@ function keyIn(publicKey: Buffer): KeyObject | undefined {
   }
 }
 
-/** Returns the first four bytes of the log ID, the SHA-256 of its public key, by which Sigstore verifiers look up the key. */
+/** Returns the first four bytes of the log ID (the SHA-256 of the log's public key), which Sigstore verifiers use to look up the key. */
 function keyHint(publicKey: Buffer): Buffer {
   return createHash('sha256').update(publicKey).digest().subarray(0, 4);
 }

@@ -184,7 +184,7 @@ describe('the verifier names the index of SQL changes', () => {
       [id],
     );
     await stage.sql(`UPDATE audit_entry SET actor_name = 'somebody else' WHERE id = $1`, [id]);
-    const findings = [{ index: 300, detail: `its entry ${id} differs from the logged one` }];
+    const findings = [{ index: 300, detail: `its entry ${id} differs from the logged entry` }];
     expect(await verified()).toMatchObject({ code: 1, valid: false, firstWrong: 300, findings });
     const { out } = await sealwright(['log', 'verify', service.url, '--key', at('log.pem')], {
       env: { SEALWRIGHT_TOKEN: apiKey },

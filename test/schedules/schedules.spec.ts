@@ -194,6 +194,6 @@ it('a log check reports its findings', async () => {
   );
   await start();
   expect(await run(body.id, 'FAILED')).toMatchObject({
-    detail: expect.stringContaining('differs from the logged one'),
+    detail: expect.stringContaining('differs from the logged entry'),
   });
 });

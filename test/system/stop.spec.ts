@@ -83,7 +83,7 @@ it('an address in use is reported with the settings to correct', async () => {
   const service = await stage.start({ role: 'api' });
   const { port } = new URL(service.url);
   const taken = await stage.start({ role: 'api', settings: { SVC_PORT: port } }).catch(String);
-  expect(taken).toContain('another process listens there; correct SVC_HOST and SVC_PORT');
+  expect(taken).toContain('another process is already listening there; correct SVC_HOST and SVC_PORT');
 });
 
 const CALL = 'GET /actuator/health/liveness HTTP/1.1\r\nhost: sealwright.local\r\n\r\n';

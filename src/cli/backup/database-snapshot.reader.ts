@@ -69,7 +69,7 @@ async function foreignSchema(config: Config): Promise<AdminError> {
   }
 }
 
-/** countRelations counts tables and sequences outside PostgreSQL's own schemas. A restore requires a database without tables and sequences. */
+/** countRelations counts the relations (such as tables, indexes and sequences) outside PostgreSQL's own schemas. A restore requires that there are none. */
 export async function countRelations(config: Config): Promise<{ server: Server; version: string; relations: number }> {
   const client = await connected(config);
   try {
@@ -85,7 +85,7 @@ export async function countRelations(config: Config): Promise<{ server: Server; 
   }
 }
 
-/** connected connects `sealwright-admin` to the host that accepts writes. */
+/** connected connects `sealwright-admin` to the database host that accepts writes. */
 export function connected(config: Config): Promise<Client> {
   return onAnyHost(config, async () => {
     const client = new (databaseClient(config))({

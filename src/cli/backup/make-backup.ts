@@ -30,9 +30,9 @@ const LOG_KEY_FILE = 'log-key.pem';
 /** Suffix of the directory that contains an unfinished backup. */
 const UNFINISHED = '.partial';
 const MB = 1024 * 1024;
-/** Upper bound for the size of a dump relative to the database. A dump is compressed and contains no indexes. */
+/** Upper bound for the ratio of the dump size to the database size. A dump is compressed and contains no indexes. */
 const DUMP_SHARE = 1 / 2;
-/** Free space that a backup leaves on the disk. A full disk would stop a token that is stored in files. */
+/** Free space that a backup leaves on the disk. A token that is stored in files stops working when the disk is full. */
 const MIN_LEFT_BYTES = 64 * MB;
 
 export interface BackupOrder {

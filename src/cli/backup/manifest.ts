@@ -21,7 +21,7 @@ interface BackupFile {
   readonly sha256: string;
 }
 
-/** State of the audit log in the database of a backup. */
+/** State of the audit log in a backup's database. */
 export interface BackedUpLog {
   /** Name of the log in checkpoints. */
   readonly origin: string;
@@ -62,8 +62,7 @@ export interface BackupManifest {
 }
 
 /**
- * readManifest reads and validates the manifest of a backup. Throws AdminError if the manifest is missing, or if a later version of the product wrote the
- * manifest.
+ * readManifest reads and validates the manifest of a backup. Throws AdminError if the manifest is missing, or if the manifest was written by a later version.
  */
 export async function readManifest(directory: string): Promise<BackupManifest> {
   const file = join(directory, MANIFEST_FILE);
@@ -73,7 +72,7 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
   });
   if (size === 0 || size > MAX_MANIFEST_BYTES) {
     throw new AdminError(
-      `${directory} is not a backup: ${MANIFEST_FILE} is missing. Interrupted backups do not have one.`,
+      `${directory} is not a backup: ${MANIFEST_FILE} is missing. An interrupted backup has no manifest.`,
     );
   }
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -21,8 +21,8 @@ const SYSTEM_AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
 const MAX_SAID_BYTES = 2000;
 
 /**
- * findPrograms returns the client programs for a server: the programs of its major version, otherwise of the next later version. Earlier programs reject
- * the server or omit features that they do not support. Throws AdminError if no suitable programs are installed.
+ * findPrograms returns the client programs for a server: the programs of its major version, otherwise of the next later version. Programs of earlier versions
+ * reject the server or omit features that they do not support. Throws AdminError if no suitable programs are installed.
  *
  * @param directory directory given by the operator; no other directory is searched
  */

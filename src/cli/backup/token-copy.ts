@@ -77,7 +77,7 @@ async function closeToOthers(directory: string): Promise<void> {
     await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
 }
 
-/** Returns size, times and inode of each file. Lock files are skipped, because lock files are empty and readers change their times. */
+/** Returns size, times and inode of each file. Lock files are skipped, because lock files are empty and their times change when the token is read. */
 async function stateOf(directory: string): Promise<Map<string, string>> {
   const paths = await pathsBelow(directory).catch(() => []);
   const state = new Map<string, string>();

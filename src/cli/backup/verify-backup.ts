@@ -42,7 +42,7 @@ async function filesThatDiffer(directory: string, { files }: BackupManifest): Pr
   const faults: string[] = [];
   for (const { path, bytes, sha256 } of files) {
     const file = join(directory, path);
-    // lstat, because the target of a link could change after the comparison.
+    // Uses lstat, because the target of a symbolic link could change after the comparison.
     const found = await lstat(file).catch(() => undefined);
     if (found === undefined) faults.push(`${path} is missing`);
     else if (!found.isFile()) faults.push(`${path} is not a file`);

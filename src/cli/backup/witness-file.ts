@@ -4,7 +4,10 @@ import { openNote } from '../../verifier/signed-note.js';
 import { AdminError } from '../command.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** Maximum number of bytes read from the end of a witness file. With about 400 bytes per line, this limit covers the last month of a log that grows all day. */
+/**
+ * Maximum number of bytes read from the end of a witness file. With about 400 bytes per line, this limit covers the last month of a log that grows
+ * continuously.
+ */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /** readWitness returns the last lines of a witness file. Truncated and malformed lines are skipped. */

@@ -40,7 +40,7 @@ export interface Finding {
   readonly what: string;
   readonly state: 'ok' | 'warn' | 'bad';
   readonly detail: string;
-  /** First step to take, with the page of docs/runbook.md. */
+  /** First step to take, with the relevant section of docs/runbook.md. */
   readonly next?: string;
 }
 
@@ -63,7 +63,7 @@ export function spanOf(seconds: number): string {
   return seconds < 2 * 86_400 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** Maximum wait for Redis; longer than a Redis health check takes. */
+/** Maximum time in milliseconds to wait for Redis; longer than a Redis health check. */
 const REDIS_PATIENCE_MS = 3000;
 const HSM_PATIENCE_MS = 10_000;
 const MAX_CLOCK_OFFSET_MS = 1000;
@@ -88,7 +88,7 @@ const LATE_SECONDS: Readonly<Record<string, number>> = {
   imports: 3600,
   'schedule-runs': 3600,
 };
-/** Delay of an audit log receiver above which it is reported. The alert rule uses the same limit. */
+/** Delay of an audit log receiver above which the receiver is reported. The alert rule uses the same limit. */
 const LATE_STREAM_SECONDS = 300;
 /** Age after which a backup is overdue: one day, and two hours for a nightly backup to complete. */
 const MAX_BACKUP_AGE_SECONDS = 26 * 3600;
@@ -193,7 +193,7 @@ async function examineLocks(app: INestApplicationContext): Promise<readonly Find
      WHERE NOT w.granted AND h.datname = current_database() GROUP BY h.pid, who ORDER BY seconds DESC LIMIT 5`,
   );
   const late = holders.filter(({ seconds }) => seconds > MAX_LOCK_SECONDS);
-  if (late.length === 0) return [ok('locks', 'no transaction blocks others for long')];
+  if (late.length === 0) return [ok('locks', 'no transaction blocks other transactions for long')];
   return late.map(({ pid, who, seconds, waiting }) => {
     const detail = `${who} (pid ${pid}) blocks ${waiting}; the longest wait is ${spanOf(seconds)}`;
     return bad('locks', detail, 'runbook: transactions');
@@ -373,7 +373,7 @@ async function examineSearch(app: INestApplicationContext): Promise<readonly Fin
   return [warn('search', detail, next)];
 }
 
-/** Reports webhook subscriptions to events that do not exist, which earlier versions accepted. */
+/** Reports webhook subscriptions to nonexistent events. Earlier versions accepted such subscriptions. */
 export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name' | 'events'>[]): readonly Finding[] {
   const found = endpoints.flatMap(({ name, events }): Finding[] => {
     const unknown = withoutEffect(events);

@@ -45,8 +45,8 @@ interface LastChange {
 }
 
 /**
- * examineLeftBehind reports settings whose last change was made by a user who no longer has the required right. For example, the user's webhooks still
- * receive events. Schedules and rotation policies are excluded, because schedules and rotation policies pause automatically.
+ * examineLeftBehind reports settings whose last change was made by a user who no longer has the required right. For example, the user's webhooks still receive
+ * events. Schedules and rotation policies are excluded, because both pause automatically.
  */
 export async function examineLeftBehind(app: INestApplicationContext): Promise<readonly Finding[]> {
   const what = 'left behind';
@@ -81,7 +81,7 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
   return [...found, ...notExamined];
 }
 
-/** Returns the name of an actor. The kind of a program precedes its name, which may be a person's name. */
+/** Returns the name of an actor. The name of an API key or OAuth client is preceded by the kind, because the name may be a person's name. */
 function labelOf(kind: string, name: string): string {
   if (kind === 'user') return name;
   return `the ${kind === 'api-key' ? 'API key' : 'OAuth client'} "${name}"`;

@@ -13,8 +13,8 @@ import { earlierRows } from './earlier-rows.js';
 import { bad, type Finding, ok, warn } from './examinations.js';
 
 /**
- * Maximum time between a loss of rights and an action for which their order is uncertain. The tolerance covers credential caching, the longest statement
- * and clock skew between machines.
+ * If a loss of rights and an action are at most this many milliseconds apart, their order is uncertain. The tolerance covers credential caching, the longest
+ * statement and clock skew between machines.
  */
 const TOLERANCE_MS = 30_000;
 /** Maximum number of findings shown by default. */
@@ -123,7 +123,7 @@ export class RightsReview {
     return counts ? this.history.refused.get(targetId) : undefined;
   }
 
-  /** Detects a policy change whose log entry was held back: requests evaluated after the change precede it in the log. */
+  /** Detects a policy change whose log entry was held back: requests evaluated after the change precede the change's entry in the log. */
   private compareEarlier({ id, action, targetId, detail: { policySet } }: Entry): void {
     if (typeof policySet !== 'number') return;
     const at = timeOfId(id);

@@ -47,7 +47,7 @@ export async function readNewerLog(file: string, from: number, publicKey: Buffer
   return { apiKeys: [...apiKeys], people: [...people], actions, findings };
 }
 
-/** Updates the set of disabled people. The last entry about a user counts. */
+/** Updates the set of disabled people. The last entry about a user takes precedence. */
 function remember(people: Set<string>, id: string, disabled: unknown): void {
   if (disabled === true) people.add(id);
   if (disabled === false) people.delete(id);

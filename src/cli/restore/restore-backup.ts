@@ -66,7 +66,7 @@ async function findTarget({ config, programs }: RestoreOrder): Promise<Target> {
   const { server, version, relations } = await countRelations(config);
   if (relations > 0) {
     throw new AdminError(
-      `Database ${config.database.database} is not empty: it has ${relations} tables and indexes. Keep it, even if it is damaged, and create an empty one: ALTER DATABASE … RENAME TO …; CREATE DATABASE ….`,
+      `Database ${config.database.database} is not empty: it has ${relations} relations. Keep this database, even if it is damaged, and create an empty database: ALTER DATABASE … RENAME TO …; CREATE DATABASE ….`,
     );
   }
   return { programs: await findPrograms(version, programs), server: { ...server, version } };

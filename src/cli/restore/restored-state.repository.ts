@@ -4,8 +4,8 @@ import { type EntityManager, In } from 'typeorm';
 import type { RevokedSince } from './newer-log.js';
 
 /**
- * Amount by which certificate serials are advanced. Serials issued after the backup are unknown, but no authority issues this many certificates in the
- * meantime.
+ * Amount by which certificate serial numbers are advanced. The serial numbers issued after the backup are unknown, but no authority issues this many
+ * certificates between a backup and its restore.
  */
 const SERIALS_AHEAD = 2 ** 32;
 
@@ -15,7 +15,7 @@ export interface RecordedKey {
   readonly what: string;
 }
 
-/** OpenWork counts rows that were in progress at the time of the backup. Their actual state may be ahead of the database. */
+/** OpenWork counts rows that were in progress at the time of the backup. The actual state of this work may be ahead of the database. */
 interface OpenWork {
   readonly what: string;
   readonly count: number;

@@ -6,7 +6,7 @@ import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
 import { workloadToken } from './workload-identity.js';
 import { exchange, type HttpAnswer, httpServer, type HttpServer, isOk, retryAfterOf } from './http-exchange.js';
 
-/** HTTP statuses after which a repeatable call is retried. They come from the service or from a proxy in front of it (RFC 9110 section 15). */
+/** HTTP statuses after which a repeatable call is retried. The statuses come from the service or from a proxy in front of the service (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
 const ATTEMPTS = 5;
 const MAX_PAUSE_S = 30;

@@ -40,7 +40,7 @@ export class ReadOptions {
     });
   }
 
-  /** Throws if a successful command did not read a given option, because the option had no effect. */
+  /** Throws if a successful command did not read one of the given options, which means that the option had no effect. */
   assertAllRead(command: string): void {
     const ignored = Object.keys(this.given).filter((name) => !this.read.has(name));
     if (ignored.length > 0)

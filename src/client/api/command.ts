@@ -54,7 +54,7 @@ export function text(options: OptionValues, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Quotes any text as a single word for a POSIX shell. */
+/** Quotes any string as a single word for a POSIX shell. */
 export function shellWord(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -16,7 +16,7 @@ export interface StoredCredentials {
 }
 
 const OTHERS = 0o077;
-/** Maximum age of a lock. Every renewal takes less time, so an older lock belongs to a process that died. */
+/** Maximum age of a lock in milliseconds. Every renewal takes less time, so an older lock belongs to a process that died. */
 const MAX_LOCK_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 
@@ -54,7 +54,7 @@ export async function alone<Result>(file: string, work: () => Promise<Result>): 
   }
 }
 
-/** Returns whether the lock was acquired. Creating a directory is atomic, so only one process succeeds. */
+/** Reports whether the lock was acquired. Creating a directory is atomic, so only one process succeeds. */
 async function taken(lock: string): Promise<boolean> {
   try {
     await mkdir(lock);

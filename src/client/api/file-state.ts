@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /**
- * FileState identifies the content of a path at one moment. It prevents overwriting a file, or writing a signature next to the file, if the file was replaced
- * or edited while the approval was pending.
+ * FileState identifies the content of a path at one moment. A FileState is compared before writing, so that a file is not overwritten, and no signature is
+ * written next to the file, if the file was replaced or edited while the approval was pending.
  */
 export class FileState {
   private constructor(
@@ -35,8 +35,8 @@ export class FileState {
   }
 
   /**
-   * Reports whether the path still has the same content. Device, inode, size and times are compared first. If they differ but the size is equal, as after
-   * `touch`, `hasSameContent` decides.
+   * Reports whether the path still has the same content. Device, inode, size and times are compared first. If any of these values differ but the size is equal,
+   * as after `touch`, `hasSameContent` decides.
    */
   async isCurrent(hasSameContent: () => Promise<boolean> = () => Promise.resolve(false)): Promise<boolean> {
     const now = (await FileState.of(this.path)).stats;

@@ -107,7 +107,7 @@ interface WriteOptions {
   /** Permissions of the file, subject to the umask. Default: the permissions of the existing file, or 0o666 for a new file. */
   readonly mode?: number | undefined;
   readonly requestId?: string | undefined;
-  /** Returns whether the path still has the same content. Called if the times of the path have changed. */
+  /** Reports whether the path still has the same content. Called if the file's times have changed. */
   readonly hasSameContent?: (() => Promise<boolean>) | undefined;
 }
 

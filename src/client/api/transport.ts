@@ -4,7 +4,7 @@ import { isLoopback } from '../../formats/encoding/ip-address.js';
 import { EXIT, ClientError } from './exit-codes.js';
 import { trimEndOf } from '../../platform/text/trim-end.js';
 
-/** Variable that allows credentials over plain HTTP if it is set to `yes`, for a network without eavesdroppers. */
+/** Environment variable that, if set to `yes`, allows credentials over plain HTTP, for use on a trusted network. */
 const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
 
 /**
@@ -66,7 +66,7 @@ export function readEnvironment(): ClientEnvironment {
   };
 }
 
-/** Removes a byte order mark, carriage returns and line breaks, which Windows files and shells add and headers must not contain. */
+/** Removes a byte order mark, carriage returns and line feeds, which files and shells on Windows may add and which headers must not contain. */
 function trimmed(text: string): string {
   return text.replace(/^\uFEFF/, '').trim();
 }

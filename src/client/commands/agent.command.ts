@@ -15,7 +15,7 @@ export const agent: ClientCommand = {
   name: 'agent',
   usage:
     '[--protocol pkcs11|ssh-agent|pkcs11,ssh-agent] [--key NAME[,NAME]] [--purpose PURPOSE] [--socket PATH] [--ssh-socket PATH] [--pin]',
-  meaning: 'makes keys available over PKCS #11 or SSH to all programs of this user until it is stopped',
+  meaning: 'makes keys available over PKCS #11 or SSH to all programs of this user until the agent is stopped',
   options: {
     protocol: { type: 'string' },
     key: { type: 'string', short: 'k' },
@@ -58,7 +58,7 @@ export const agent: ClientCommand = {
   },
 };
 
-/** A served protocol, with the variable through which programs find its socket. */
+/** A protocol that the agent serves, with the environment variable through which programs find the socket. */
 interface Served {
   readonly variable: string;
   readonly address: string;

@@ -152,7 +152,7 @@ async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Ver
   return faults;
 }
 
-/** Returns the public keys of all versions of a key, because signatures by earlier versions remain valid. */
+/** Returns the public keys of all versions of a key, because signatures made with earlier versions remain valid. */
 async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
   const { id } = await findKey(api, name);
   const { items }: { items: Partial<ListedKey>[] } = await api.call('GET', `/api/v1/signing-keys/${id}/versions`);

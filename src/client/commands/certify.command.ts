@@ -4,7 +4,7 @@ import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.
 import { OutputFile } from '../api/output-file.js';
 import { signingKeyNamed } from '../api/signing-keys.js';
 
-/** Response of the service. The certificate is present after the request is signed. */
+/** Response from the service. The certificate is present after the request is signed. */
 interface Made {
   readonly status: string;
   readonly requestId: string;
@@ -12,7 +12,7 @@ interface Made {
   readonly certificate?: { readonly subject: string; readonly notAfter: string; readonly chain: readonly string[] };
 }
 
-/** Options for the parts of the subject name, with their names in the API. */
+/** Options for the parts of the subject name, each with its name in the API. */
 const NAME_OPTIONS = {
   'common-name': 'commonName',
   organization: 'organization',

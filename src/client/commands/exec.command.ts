@@ -43,7 +43,7 @@ export const exec: ClientCommand = {
 
 /**
  * Runs the tool once to record the requested digests, has the digests signed together, and runs the tool again. The output of the first run concerns missing
- * signatures, so it is printed only if there is no second run.
+ * signatures, so the output is printed only if there is no second run.
  */
 async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promise<ToolEnd> {
   const { api, note } = surroundings;

@@ -79,9 +79,7 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
 /** Checks only that the log extends the last verified state, with a consistency proof (RFC 6962 section 2.1.2). */
 async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
   if (state === undefined || publicKey === undefined)
-    throw usageError(
-      '--quick compares the log with an earlier state. Use --state, and first verify the whole log with it.',
-    );
+    throw usageError('--quick requires an earlier verified state. First verify the whole log with --state.');
   if (place !== undefined && !isUrl(place))
     throw usageError('--quick cannot be used with a file, because it queries the service.');
   const before = openNote(state.checkpoint, publicKey);
@@ -96,7 +94,7 @@ async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place:
     return broken(`the log is now named ${now.origin} (before: ${before.origin}). Verify it without --quick`, size);
   if (size < before.size)
     return broken(
-      `the older checkpoint covers ${before.size} leaves, but the newest only ${size}: the log was rolled back`,
+      `the older checkpoint covers ${before.size} leaves, but the newest checkpoint covers only ${size}: the log was rolled back`,
       size,
     );
   const { path } = await client.call('GET', `/api/v1/audit/log/consistency?first=${before.size}&second=${size}`);

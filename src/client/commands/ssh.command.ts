@@ -215,7 +215,7 @@ async function renew(
 }
 
 /**
- * Returns whether the certificate is issued.
+ * Reports whether the certificate is issued.
  *
  * @throws ClientError if the certificate will never be issued
  */

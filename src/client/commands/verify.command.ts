@@ -55,7 +55,7 @@ interface Verified {
   readonly path: string;
   readonly valid: boolean;
   readonly checks: readonly Check[];
-  /** Response of the service. */
+  /** Response from the service. */
   readonly answer: object;
 }
 

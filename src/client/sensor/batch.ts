@@ -9,7 +9,7 @@ interface Item {
 export interface Batch {
   readonly scanId: string;
   readonly source: string;
-  /** Whether the batch reports the whole source. If it does, the service removes items of the source that were reported earlier and are missing. */
+  /** Whether the batch reports the whole source. If so, the service removes items that were reported earlier for the source and are now missing. */
   readonly complete: boolean;
   readonly assets: readonly Record<string, unknown>[];
 }

@@ -68,7 +68,7 @@ function count(total: Delivered, { received, created, updated, unchanged, reject
   total.rejected += rejected.length;
 }
 
-/** Repeats a call while the service is unavailable or busy, but not before the time that the service requests. */
+/** Retries a call while the service is unavailable or busy, waiting at least as long as the service requests. */
 export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: () => Promise<T>): Promise<T> {
   const began = performance.now();
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {

@@ -31,8 +31,8 @@ export interface LookOptions {
 }
 
 /**
- * Maximum number of findings in the files of one account. The limit does not apply to root and the sensor's own account. It prevents one account from
- * exhausting the capacity of a report.
+ * Maximum number of findings in the files of one account. The limit prevents one account from exhausting the capacity of a report. The limit does not apply to
+ * root and the sensor's own account.
  */
 const MAX_FINDINGS_OF_ACCOUNT = 50_000;
 

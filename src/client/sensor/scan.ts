@@ -15,7 +15,7 @@ import { unreadableReasonOf } from './tree.js';
 /** Approximate number of findings per batch. All findings of a file are in the same batch. */
 const PER_BATCH = 2000;
 const MAX_FAULTS = 5;
-/** Maximum total length of the findings held in memory while the findings are split into parts, in characters. */
+/** Maximum total length, in characters, of the findings held in memory while findings are split into parts. */
 const MAX_UNWRITTEN = 32 * 1024 * 1024;
 
 export interface SensorScanOrder {

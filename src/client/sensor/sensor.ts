@@ -11,7 +11,7 @@ import { truncate } from '../../platform/text/truncate.js';
 
 const HEARTBEAT = '/api/sensors/heartbeat';
 
-/** Response of the service to a heartbeat. */
+/** Response from the service to a heartbeat. */
 interface Orders {
   readonly heartbeatSeconds: number;
   readonly configuration: Settings;

@@ -18,7 +18,7 @@ export interface SpooledScan {
   readonly ok: boolean;
   readonly assets: number;
   readonly detail: string;
-  /** Reported targets by name. They become the stored state after all batches are delivered. */
+  /** Reported targets by name. The reported targets become the stored state after all batches are delivered. */
   readonly reported: Readonly<Record<string, Reported>>;
 }
 

@@ -59,8 +59,8 @@ export interface Candidate {
 }
 
 /**
- * Flags O_NONBLOCK and O_NOFOLLOW are set because an account can replace its file by a FIFO or a link after the directory was read. Without O_NONBLOCK, opening
- * a FIFO would block until another process opens the FIFO for writing. Both flags are undefined on Windows.
+ * Flags O_NONBLOCK and O_NOFOLLOW are set because an account can replace its file with a FIFO or a link after the directory was read. Without O_NONBLOCK,
+ * opening a FIFO would block until another process opens the FIFO for writing. Both flags are undefined on Windows.
  */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 

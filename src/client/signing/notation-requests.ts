@@ -62,7 +62,7 @@ export interface NotationRequest {
 }
 
 /**
- * Parses a request of notation.
+ * Parses a request from notation.
  *
  * @throws NotationError if the input is not a valid request
  */

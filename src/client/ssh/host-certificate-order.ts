@@ -15,7 +15,7 @@ const RENEWABLE_MS = 365 * DAY_MS;
 /** Time by which validAfter is backdated, to tolerate clock skew. */
 const BACKDATE_MS = 5 * 60 * 1000;
 
-/** HostCertificateOrder describes who certifies a key of this host, and how. */
+/** HostCertificateOrder describes the host key to certify, and the authority or login rule that certifies the key. */
 export interface HostCertificateOrder {
   /** Path of the private host key. */
   readonly key: string;

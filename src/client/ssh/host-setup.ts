@@ -80,7 +80,7 @@ export async function planHostSetup(setup: HostSetup): Promise<PlannedFile[]> {
  * applyHostSetup writes the planned files, then verifies with sshd that the configuration is valid and that the directives are in effect. If anything fails,
  * restores all files.
  *
- * @param reload makes sshd reload its configuration; if it fails, the files are also restored
+ * @param reload makes sshd reload its configuration; if the reload fails, the files are also restored
  */
 export async function applyHostSetup(
   setup: HostSetup,
@@ -124,7 +124,7 @@ export async function reloadSshd({ sshd, config }: HostSetup): Promise<void> {
     if (isReloaded) return;
   }
   throw new Error(
-    'Could not reload sshd: found neither a PID file nor an ssh.service or sshd.service unit. Use --no-reload.',
+    'Could not reload sshd: no PID file and no ssh.service or sshd.service unit was found. Use --no-reload.',
   );
 }
 
@@ -210,7 +210,7 @@ async function effective(sshd: string, config: string): Promise<Map<string, stri
   return settings;
 }
 
-/** Replaces a file atomically. The new file is readable for everyone and writable by its owner. Deletes the file if `content` is undefined. */
+/** Replaces a file atomically. The new file is readable by everyone and writable by its owner. Deletes the file if `content` is undefined. */
 async function put(path: string, content: Buffer | undefined): Promise<void> {
   if (content === undefined) return rm(path, { force: true });
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });

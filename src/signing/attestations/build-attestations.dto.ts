@@ -31,7 +31,7 @@ export class BuildAttestationBody {
   @Optional(Flag()) timestamp?: boolean = false;
   /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
-  /** Your own name for the request, included in every response. @example build-4711 */
+  /** Client-defined reference for the request, included in every response. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
 
   toOrder(idempotencyKey: string | undefined): AttestationOrder {

@@ -1,7 +1,7 @@
 import { IN_TOTO_STATEMENT } from '../../formats/encoding/dsse.js';
 import { type Claims, claimValues, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
-/** StatementSubject is a built file: its name, and its digests by algorithm, hexadecimal. */
+/** StatementSubject contains the name of a built file and the file's hexadecimal digests by algorithm. */
 export interface StatementSubject {
   readonly name: string;
   readonly digest: Readonly<Record<string, string>>;
@@ -9,7 +9,7 @@ export interface StatementSubject {
 
 export const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
 
-/** The parts of a provenance that differ between build systems (SLSA v1.0, provenance). */
+/** BuildFacts contains the provenance fields that differ between build systems (SLSA v1.0, provenance). */
 interface BuildFacts {
   readonly buildType: string;
   readonly externalParameters: object;
@@ -20,8 +20,8 @@ interface BuildFacts {
 }
 
 /**
- * provenanceStatement returns an in-toto statement v1 with SLSA v1 provenance, which states that the run with these verified claims produced these files.
- * Only the names and digests of the files come from the caller.
+ * provenanceStatement returns an in-toto statement v1 with SLSA v1 provenance, which attests that the run with these verified claims built these files. Only
+ * the names and digests of the files come from the caller.
  */
 export function provenanceStatement(subject: readonly StatementSubject[], identity: VerifiedIdentity): object {
   const facts = factsOf(identity.claims);
@@ -62,7 +62,9 @@ function factsOf(claims: Claims): BuildFacts {
   };
 }
 
-/** Returns the facts for GitHub Actions and for issuers with the same claims (Gitea, Forgejo): the workflow build type v1 of the slsa-framework. */
+/**
+ * Returns the provenance fields for GitHub Actions and for issuers with the same claims (Gitea, Forgejo). The build type is the slsa-framework's workflow v1.
+ */
 function githubFacts(claims: Claims): BuildFacts {
   const of = (claim: string) => textOf(claims, claim) ?? '';
   const server = serverOf(of('iss'));
@@ -110,8 +112,8 @@ function workflowOf(workflow: string, ref: string): [file: string, ref: string] 
 const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
 
 /**
- * Returns the URL of the server that hosts the repositories. The issuer of github.com has a different host name; other issuers use the host name of the
- * server.
+ * Returns the URL of the server that hosts the repositories. The token issuer for github.com has a different host name than the server; other issuers use the
+ * server's host name.
  */
 function serverOf(issuer: string): string {
   if (issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`)) return 'https://github.com';
@@ -131,7 +133,7 @@ function has(claims: Claims, ...names: readonly string[]): boolean {
   return names.every((name) => textOf(claims, name) !== undefined);
 }
 
-/** Returns the only value of a claim. Returns undefined for a list of several values, because the trust may have accepted any of these values. */
+/** Returns the value of a single-valued claim. Returns undefined for a claim with several values, because the trust may have accepted any of these values. */
 function textOf(claims: Claims, name: string): string | undefined {
   const [value, ...others] = claimValues(claims, name);
   return others.length === 0 ? value : undefined;

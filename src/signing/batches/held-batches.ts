@@ -23,8 +23,8 @@ export class HeldBatches {
   ) {}
 
   /**
-   * Records all requests that need approval, together with the approval, or records nothing. The policies of all requests are combined. Returns a map from
-   * the IDs in `asked` to the recorded IDs. An ID differs if an earlier request used the same Idempotency-Key.
+   * Records all requests that need approval, together with the approval, or records nothing. The policies of all requests are combined. Returns a map from the
+   * IDs in `asked` to the recorded IDs. A recorded ID differs from the ID in `asked` if an earlier request used the same Idempotency-Key.
    */
   async holdForApproval(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
     for (let attempt = 1; ; attempt += 1) {

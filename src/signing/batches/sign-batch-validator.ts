@@ -26,7 +26,7 @@ export class SignBatchValidator {
     private readonly signing: SigningService,
   ) {}
 
-  /** Rejects the whole batch if the caller cannot use the key of an item. An item whose key does not exist is refused individually later. */
+  /** Rejects the whole batch if the caller cannot use the key of any item. An item whose key does not exist is refused individually later. */
   async assertUsableKeys(caller: Caller, orders: readonly SigningOrder[]): Promise<void> {
     for (const order of firstOfEachKey(orders).values()) {
       const refusal = await this.validator.assertUsableKey(caller, order).catch(asProblem);
@@ -41,7 +41,7 @@ export class SignBatchValidator {
     orders: readonly SigningOrder[],
   ): Promise<PromiseSettledResult<unknown>[]> {
     const validated = await this.validated(caller, batchId, orders).catch(asProblem);
-    // Items that share an approval are recorded together or not at all. If they are not recorded, the rest of the batch does not continue.
+    // Items that share an approval are recorded together or not at all. If these items are not recorded, the rest of the batch does not continue.
     if (validated instanceof Problem) return orders.map(() => ({ status: 'rejected', reason: validated }));
     const { requests, held } = validated;
     return Promise.allSettled(
@@ -54,7 +54,7 @@ export class SignBatchValidator {
     );
   }
 
-  /** Validates the orders. As for single requests, a key is reloaded before its cached state causes a refusal. */
+  /** Validates the orders. As with single requests, a key is reloaded before an order is rejected because of the key's cached state. */
   private async validated(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Validated> {
     try {
       return await this.validateOnce(caller, batchId, orders);
@@ -80,7 +80,7 @@ export class SignBatchValidator {
     return requests;
   }
 
-  /** Validates the orders. A missing key is looked up once, not for each of its orders. */
+  /** Validates the orders. A missing key is looked up once, not once per order. */
   private async validateAll(caller: Caller, orders: readonly SigningOrder[]): Promise<Requests> {
     const validated = async (order: SigningOrder) =>
       [order, await this.validator.validate(caller, order).catch(asProblem)] as const;
@@ -88,7 +88,7 @@ export class SignBatchValidator {
     const unknown = new Map(
       [...firsts].filter(([, one]) => isUnknownKey(one)).map(([{ key }, problem]) => [key, problem]),
     );
-    // Items of an approval keep the order of the call.
+    // Items in an approval keep the order of the call.
     const all = orders.map(async (order) => {
       const known = firsts.get(order) ?? unknown.get(order.key);
       return known === undefined ? await validated(order) : ([order, known] as const);

@@ -11,7 +11,7 @@ import { DualSignaturesService, SigningBatchesService } from './signing-batches.
 import { MAX_BATCH_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
 import { SigningBatchesReader } from './signing-batches.reader.js';
 
-/** Each item has at most a digest, a reference and a kilobyte of metadata. */
+/** Body limits: each item contains at most a digest, a reference and 1 KB of metadata. */
 const LIMITS = { bytes: MAX_BATCH_ITEMS * 2048, values: MAX_BATCH_ITEMS * 40, scope: 'sign:digest' };
 
 @ApiTags('Signing')
@@ -25,7 +25,8 @@ export class SigningBatchesController {
 
   /**
    * Sign a batch
-   * @remarks Signs up to 1,000 digests with one key and returns a result for each. Returns 200 if all results are final, otherwise 202 with a batch to poll.
+   * @remarks Signs up to 1,000 digests with one key and returns a result for each digest. Returns 200 if all results are final, otherwise 202 with a batch to
+   * poll.
    */
   @Post('batch')
   @Needs('sign:digest')

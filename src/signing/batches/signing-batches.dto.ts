@@ -14,7 +14,7 @@ const BATCH_FORMATS = DIGEST_FORMATS.filter((one) => !['authenticode', 'openpgp'
 export class BatchItemBody {
   /** Base64-encoded binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
-  /** Your own name for the item, included in its result. @example build-4711/app.exe */
+  /** Client-defined reference for the item, included in its result. @example build-4711/app.exe */
   @Optional(Text(1, 200)) reference?: string;
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
@@ -29,7 +29,7 @@ export class BatchItemBody {
 }
 
 export class SignBatchBody extends SignatureOptionsBody {
-  /** 1 to 1,000. */
+  /** 1 to 1,000 items to be signed. */
   @ListOf(BatchItemBody, { min: 1, max: MAX_BATCH_ITEMS }) items: BatchItemBody[];
   /** `authenticode` and `openpgp` need more than a digest and cannot be signed in a batch. */
   @Optional(OneOf(BATCH_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
@@ -62,7 +62,7 @@ export class SignDualBody {
   @Text(1, 64) postQuantumKey: string;
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** Your own name for the request. @example build-4711 */
+  /** Client-defined reference for the request. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
   /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
@@ -79,9 +79,9 @@ export class SignDualBody {
 const ITEM_STATUSES = [...SIGNING_STATUSES, 'REFUSED'] as const;
 
 export class BatchItemView {
-  /** Index in the request, from 0. @example 0 */
+  /** Index of the item in the request, starting at 0. @example 0 */
   index: number;
-  /** REFUSED: the item was not accepted and has no request. */
+  /** `REFUSED` means that the item was rejected and has no signing request. */
   status: (typeof ITEM_STATUSES)[number];
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
@@ -112,7 +112,7 @@ export class BatchItemView {
 export class SigningBatchView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   batchId: string;
-  /** DONE: every item has a final result. */
+  /** `DONE` means that every item has a final result. */
   @ApiProperty({ enum: ['PENDING', 'DONE'] }) status: 'PENDING' | 'DONE';
   /** @example 1000 */
   size: number;

@@ -14,13 +14,13 @@ import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
 export interface BatchOrder {
-  /** Orders of the call, without idempotency key and index. */
+  /** Orders in the call, without idempotency key and index. */
   readonly orders: readonly SigningOrder[];
   readonly background: boolean;
   readonly idempotencyKey?: string;
 }
 
-/** Maximum wait for a batch in progress if a call repeats its Idempotency-Key. */
+/** Maximum time in seconds that a call with a repeated Idempotency-Key waits for a batch in progress. */
 const REPEAT_WAIT_S = 10;
 /** Maximum number of refused items quoted in the audit entry. */
 const MAX_QUOTED = 20;

@@ -10,7 +10,7 @@ import type { KeyPurpose } from '../keys/signing-key.entity.js';
 export const MAX_CHAIN_CERTIFICATES = 8;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Returns the certificates in a PEM text, in any order. Throws Problem `certificate.unreadable`. */
+/** Returns the certificates in a PEM string, in any order. Throws Problem `certificate.unreadable`. */
 export function readCertificateChain(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM) ?? [];
   if (blocks.length === 0)
@@ -32,7 +32,7 @@ export function readCertificateChain(pem: string): X509Certificate[] {
 
 /**
  * Orders the certificates into a path that starts at `leaf` (RFC 5280 section 6.1, without trust anchors, which verifiers choose). Every signature must verify.
- * Every issuer must be a currently valid certificate authority whose path length constraint allows the certificates below it.
+ * Every issuer certificate must be a currently valid CA certificate whose path length constraint allows the certificates below it.
  *
  * @throws Problem `certificate.incomplete`, `.stray`, `.path`, `.expired`, `.not-yet-valid`
  */
@@ -105,12 +105,12 @@ function assertInDate(certificate: X509Certificate, now: Date): void {
   if (new Date(certificate.validTo) <= now)
     throw refusedCertificate(
       'certificate.expired',
-      `a certificate expired at ${new Date(certificate.validTo).toISOString()}: ${subjectNameOf(certificate.subject)}`,
+      `a certificate in the chain expired at ${new Date(certificate.validTo).toISOString()}: ${subjectNameOf(certificate.subject)}`,
     );
   if (new Date(certificate.validFrom) > now)
     throw refusedCertificate(
       'certificate.not-yet-valid',
-      `a certificate is not valid before ${new Date(certificate.validFrom).toISOString()}: ${subjectNameOf(certificate.subject)}`,
+      `a certificate in the chain is not valid before ${new Date(certificate.validFrom).toISOString()}: ${subjectNameOf(certificate.subject)}`,
     );
 }
 
@@ -167,8 +167,8 @@ const FAULTS: Record<KeyPurpose, Check> = {
 };
 
 /**
- * assertNotExpired rejects a certificate that expired after the request was accepted. Approval can take days, and the signature would state a signing
- * time before the expiry.
+ * assertNotExpired rejects a certificate that expired after the request was accepted. Approval can take days, but the signature would claim the time of the
+ * request as its signing time, when the certificate was still valid.
  *
  * @throws Problem `certificate.expired`
  */

@@ -32,7 +32,7 @@ export interface RequestedCertificate {
   readonly purpose: KeyPurpose;
 }
 
-/** The only version of PKCS #10. */
+/** The only version number defined for PKCS #10. */
 const VERSION = 0;
 
 /** Returns the CertificationRequestInfo (RFC 2986 section 4.1) in DER: the bytes that the key signs to request a certificate. */
@@ -53,7 +53,7 @@ const VERSION_3 = 2;
 const SERIAL_NUMBER_BYTES = 16;
 
 /**
- * Returns a TBSCertificate (RFC 5280 section 4.1.2) in DER, whose issuer equals its subject. The serial number is a hash of the other fields, so equal
+ * Returns a DER-encoded TBSCertificate (RFC 5280 section 4.1.2) whose issuer equals its subject. The serial number is a hash of the other fields, so equal
  * contents produce equal bytes.
  */
 export function selfIssuedCertificate(contents: SelfIssuedCertificate): Buffer {
@@ -85,7 +85,7 @@ function nameOf(subject: DistinguishedName): Buffer {
   const given = parts.flatMap((part) => {
     const text = subject[part];
     if (text === undefined) return [];
-    // RFC 5280 appendix A: the country is a PrintableString, everything else may be UTF-8.
+    // RFC 5280 appendix A: the country must be a PrintableString; every other attribute may be a UTF8String.
     return [{ [NAME_PARTS[part]]: [part === 'country' ? { printableString: text } : { utf8String: text }] }];
   });
   return Buffer.from(new Name(given).toArrayBuffer());
@@ -105,7 +105,7 @@ function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   return [new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), ...extended, ski];
 }
 
-/** Extended key usage of certificates, by key purpose. No usage is defined for OpenPGP and SSH. */
+/** Extended key usage of certificates, by key purpose. No extended key usage is defined for OpenPGP and SSH. */
 const USAGES: Partial<Record<KeyPurpose, keyof typeof EXTENDED_KEY_USAGES>> = {
   signing: 'code-signing',
   'code-signing': 'code-signing',

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * An onboarded certificate with its chain. It belongs to a signing key, or is an external certificate whose expiry is monitored. Rows never change.
+ * An onboarded certificate with its chain: either the certificate of a signing key, or an external certificate whose expiry is monitored. Rows never change.
  */
 @Entity('certificate')
 @Check('certificate_key', `(key_id IS NULL) = (key_version IS NULL)`)
@@ -25,7 +25,7 @@ export class Certificate {
   @Column('text')
   issuer: string;
 
-  /** Hexadecimal. */
+  /** Serial number, hexadecimal. */
   @Column('text')
   serialNumber: string;
 

@@ -16,7 +16,7 @@ export class ChainBody {
 
 /**
  * Validates names in certificates and certification requests. A certification request is signed without approval, so it must not also be a valid script.
- * Control characters, quotes, angle brackets and other characters with a meaning for shells and interpreters are rejected.
+ * Control characters, quotes, angle brackets and other characters with a special meaning for shells and interpreters are rejected.
  */
 const IsNameInCertificate = () =>
   Matches(/^[\p{L}\p{M}\p{N} '()+,./:=?@&_*!#-]+$/u, {
@@ -113,7 +113,7 @@ export class SelfSignedCertificateView {
   status: SigningStatus;
   /** ID of the signing request; see /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
-  /** ID of the approval that the request is waiting for, or that released it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval that the signing request requires. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   certificate?: CertificateView;
 

@@ -24,7 +24,7 @@ export interface CertificateFilter extends PageQuery {
 }
 
 /**
- * CertificatesReader finds certificates. Rows never change, so they can be cached. The import of a signing key's certificate must be in the audit log.
+ * CertificatesReader finds certificates. Rows never change, so the rows can be cached. The import of a signing key's certificate must be in the audit log.
  * Otherwise, a certificate inserted directly into the database would become part of signatures.
  */
 @Injectable()
@@ -78,7 +78,7 @@ export class CertificatesReader {
     return certificate;
   }
 
-  /** Returns certificates, newest first, without the certificates of signing keys that the caller cannot use. */
+  /** Returns certificates, newest first. Certificates of signing keys that the caller cannot use are omitted. */
   async list(limits: KeyLimits, { limit, cursor, ...filter }: CertificateFilter): Promise<Page<Certificate>> {
     const { expiresBefore, expiresAfter, expires, key, subject } = filter;
     const query = this.db.createQueryBuilder(Certificate, 'certificate');

@@ -52,7 +52,7 @@ export class CertificatesService {
     return stored;
   }
 
-  /** Like `importForKey`, but returns an already known certificate without changes. */
+  /** Like `importForKey`, but returns an already imported certificate unchanged. */
   async importOnce(caller: Caller, keyId: string, pem: string): Promise<Certificate> {
     const fingerprint = fingerprintOf(leafCertificateOf(readCertificateChain(pem)));
     const known = await this.db.manager.findOneBy(Certificate, { fingerprint });

@@ -4,7 +4,7 @@ import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-
 import { Background } from '../../platform/work/background.js';
 
 const CHECK_EVERY_MS = 600_000;
-/** Maximum lead time of alert rules. */
+/** Maximum lead time of alert rules, in days. */
 const MAX_DAYS_LEFT = 365;
 
 interface Ending {
@@ -26,9 +26,7 @@ interface Ending {
 export class SigningCertificateEndings {
   constructor(private readonly db: DataSource) {}
 
-  /**
-   * Records the alert events of all certificates. Also runs when a process starts, for certificates that approached their expiry while no worker was running.
-   */
+  /** Records the alert events of all certificates. Also runs when a process starts, for certificates that came close to expiry while no worker was running. */
   @Background({ name: 'signing-certificates', scope: 'process', every: CHECK_EVERY_MS, first: 0 })
   async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {

@@ -52,8 +52,8 @@ export class CertificatesController {
 
   /**
    * Create a self-signed certificate
-   * @remarks Issues a certificate that the signing key signs itself. The call creates a signing request. If the request needs approval, the response is 202;
-   * repeat the call after approval.
+   * @remarks Issues a certificate for a signing key, signed by the key itself. The call creates a signing request. If the request needs approval, the response
+   * is 202; repeat the call after approval.
    */
   @Post('signing-keys/:id/self-signed-certificate')
   @UseGuards(SigningKeyNameGuard)
@@ -109,7 +109,7 @@ export class CertificatesController {
 
   /**
    * List certificates
-   * @remarks Returns onboarded certificates, newest first, without the certificates of signing keys that you cannot use. `expires=this-month` lists the
+   * @remarks Returns onboarded certificates, newest first. Certificates of signing keys that you cannot use are omitted. `expires=this-month` lists the
    * certificates that expire in the current calendar month.
    */
   @Get('certificates')

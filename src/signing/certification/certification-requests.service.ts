@@ -46,7 +46,7 @@ export class CertificationRequestsService {
   }
 }
 
-/** Returns the CertificationRequestInfo, whose bytes are the same for the same version and subject. */
+/** Returns the CertificationRequestInfo. The same version and subject always produce the same bytes. */
 function infoOf({ publicKey, purpose }: ActiveKey, subject: DistinguishedName): Buffer {
   return certificationRequestInfo({ subject, publicKey, purpose });
 }

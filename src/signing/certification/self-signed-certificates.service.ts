@@ -21,7 +21,7 @@ export interface SelfSignedOrder {
   readonly notAfter?: Date;
 }
 
-/** SelfSignedCertificate is a certificate signed by its own key, with the request for its signature. */
+/** SelfSignedCertificate is a certificate signed by its own key, with the corresponding signing request. */
 export interface SelfSignedCertificate {
   readonly request: Pick<SigningRequest, 'id' | 'status' | 'approvalId'>;
   /** Undefined until the request is signed. */
@@ -40,7 +40,9 @@ interface Composed {
 /** "No well-defined expiration date" (RFC 5280 section 4.1.2.5). */
 const NO_END = new Date('9999-12-31T23:59:59Z');
 
-/** Key purposes for which a self-signed certificate can be issued, with the purpose to state in the signing request (undefined: none). */
+/**
+ * Key purposes for which a self-signed certificate can be issued, with the purpose to specify in the signing request (undefined if no purpose is specified).
+ */
 const REQUEST_PURPOSES: Partial<Record<KeyPurpose, { readonly purpose: SignaturePurpose | undefined }>> = {
   signing: { purpose: undefined },
   'code-signing': { purpose: 'code-signing' },

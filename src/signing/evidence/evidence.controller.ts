@@ -13,7 +13,8 @@ export class EvidenceController {
 
   /**
    * Get signing evidence
-   * @remarks Returns one file that proves a signature and can be verified offline: the request, the key, the approval and the log proofs.
+   * @remarks Returns a file that proves a signature and can be verified offline. The file contains the signing request, the key, the approval and the log
+   * proofs.
    */
   @Get(':id/evidence')
   @Needs('sign:read')

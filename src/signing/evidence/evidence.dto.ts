@@ -57,7 +57,7 @@ export class EvidenceApprovalView {
   /** The document that was approved for this request. The log entry `approval.requested` contains the hash of its canonical JSON or, for a batch, the root over all documents. */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { action: 'sign', algorithm: 'sha256' } })
   shown: Record<string, unknown>;
-  /** For a batch: index in the manifest, from 0. @example 17 */
+  /** For a batch: index of the item in the manifest, starting at 0. @example 17 */
   place?: number;
   /** For a batch: Merkle audit path from this item to the manifest root, leaf to root, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path?: string[];
@@ -67,7 +67,7 @@ export class EvidenceWorkloadView {
   identity: VerifiedIdentityView;
   /** Token as signed by the issuer. Omitted until the token has expired. @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   token?: string;
-  /** Time from which `token` is included. Absent if `token` is present. */
+  /** Time at which `token` becomes available. Absent if `token` is present. */
   tokenFrom?: Date;
   /** The issuer's key that verified the token, as published at the time of verification (JWK). */
   @ApiProperty({

@@ -26,7 +26,7 @@ export interface Evidence {
   readonly bundle: object | undefined;
 }
 
-/** Entries are numbered once a second. A call right after signing waits up to this long for its log entry. */
+/** Entries are numbered once a second. A call right after signing waits at most this many milliseconds for the log entry. */
 const MAX_WAIT_MS = 5000;
 const STEP_MS = 200;
 

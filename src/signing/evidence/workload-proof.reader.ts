@@ -9,13 +9,13 @@ export interface WorkloadProof {
   readonly identity: VerifiedIdentity;
   /** Token as signed by the issuer; absent while another service might still accept it. */
   readonly token?: string;
-  /** Time from which the token may be disclosed; absent if `token` is present. */
+  /** Time at which the token may be disclosed; absent if `token` is present. */
   readonly tokenFrom?: Date;
   /** The issuer's key that verified the token, as published at the time of verification. */
   readonly key: PublicJwk;
 }
 
-/** Time after expiry during which other services might still accept a token, because clocks differ. */
+/** Time in seconds after expiry during which other services might still accept a token, because clocks differ. */
 const ACCEPTED_LATE_SECONDS = 600;
 
 /** WorkloadProofReader reads the identity proof of the workload that requested a signature. */

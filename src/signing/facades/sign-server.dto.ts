@@ -20,7 +20,7 @@ export class ProcessMetaData {
 export class ProcessBody {
   /** The hash value, or the data to be hashed, in the given encoding. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   data: string;
-  /** BASE64. With NONE, or without an encoding, the data is text and cannot be a hash value. @example BASE64 */
+  /** Encoding of the data; must be BASE64 for a hash value. With NONE, or without an encoding, the data is parsed as text. @example BASE64 */
   encoding?: string;
   /** File name shown to approvers if `metaData` has no FILENAME. SignClient sends the file name in this field. @example app.exe */
   filename?: string;

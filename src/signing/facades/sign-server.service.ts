@@ -49,7 +49,7 @@ export class SignServerService {
     const certificate = certificateId === null ? undefined : await this.certificates.get(certificateId);
     const own = certificate?.chain[0];
     if (certificate === undefined || own === undefined) {
-      const detail = `Key "${keyName}" has no certificate, which SignServer clients require. Import one first.`;
+      const detail = `Key "${keyName}" has no certificate, which SignServer clients require. Import a certificate first.`;
       throw new Problem('conflict', 'certificate.none', detail);
     }
     if (this.clock.now() < certificate.notAfter) return own;

@@ -16,7 +16,7 @@ import { truncate } from '../../platform/text/truncate.js';
 const MAX_INPUT = 44_000;
 const SIGNATURE = /^vault:v(\d{1,9}):([A-Za-z0-9+/_=-]+)$/;
 
-/** TransitOptions are the options of one call to the transit engine, without its items. */
+/** TransitOptions are the options of one call to the transit engine, without the call's items. */
 export interface TransitOptions {
   readonly algorithm: DigestAlgorithm;
   readonly prehashed: boolean;
@@ -72,7 +72,7 @@ export interface TransitSignature {
   readonly bytes: Buffer;
 }
 
-/** Parses `vault:vN:` and base64, or base64url without padding for jws. */
+/** Parses a signature: `vault:vN:` followed by base64, or by base64url without padding for jws. */
 export function transitSignature(item: WeakValues, { marshaling }: TransitOptions): TransitSignature {
   const text = item.text('signature');
   if (text === undefined) throw refusal('signature', missingSignature(item));
@@ -85,7 +85,7 @@ export function transitSignature(item: WeakValues, { marshaling }: TransitOption
   return { version: Number(version), bytes };
 }
 
-/** Returns the signature scheme. Defaults to PSS for RSA keys, as Vault does. Clients that need PKCS #1 v1.5 specify it. */
+/** Returns the signature scheme. Defaults to PSS for RSA keys, as Vault does. Clients that need PKCS #1 v1.5 request it explicitly. */
 export function transitScheme(type: KeyType, { padding, marshaling }: TransitOptions): SignatureScheme {
   if (isMlDsa(type)) return 'ml-dsa';
   if (!isRsa(type)) return marshaling === 'jws' ? 'ecdsa-raw' : 'ecdsa-der';
@@ -94,7 +94,9 @@ export function transitScheme(type: KeyType, { padding, marshaling }: TransitOpt
   throw refusal('signature_algorithm', `unsupported rsa signature algorithm "${truncate(padding, 40)}"`);
 }
 
-/** Asserts that the salt is as long as the hash (RFC 8017 section 9.1). With `auto`, the signer chooses the length and a verifier detects it. */
+/**
+ * Asserts that the salt is as long as the hash (RFC 8017 section 9.1). With `auto`, the signer chooses the salt length and a verifier detects the salt length.
+ */
 export function assertSaltLength({ saltLength, algorithm }: TransitOptions, scheme: SignatureScheme): void {
   if (scheme !== 'rsa-pss' || saltLength === undefined || saltLength === DIGEST_BYTES[algorithm]) return;
   throw refusal(
@@ -113,8 +115,8 @@ function saltLengthOf(body: WeakValues, algorithm: DigestAlgorithm): number | un
 }
 
 /**
- * Returns the hash algorithm, which clients can name in the path and in two members. Vault uses the first name. This service rejects different names, because
- * one of the names would have no effect.
+ * Returns the hash algorithm, which clients can name in the path and in two members. If the names differ, Vault uses the first name. This service rejects the
+ * call, because one of the names would have no effect.
  */
 function hashAlgorithmOf(given: readonly (string | undefined)[]): DigestAlgorithm {
   const [first = 'sha2-256', ...others] = given.filter((name): name is string => name !== undefined && name !== '');

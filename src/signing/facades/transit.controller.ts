@@ -26,7 +26,7 @@ import { type TransitSigned, TransitService } from './transit.service.js';
 import { RefusesAsVault, vaultAnswer } from './vault-system.dto.js';
 import { WeakValues } from './weak-values.js';
 
-/** Sufficient for a batch of a thousand hash values. */
+/** Body limits that are sufficient for a batch of 1,000 hash values. */
 const BATCH = { bytes: 512 * 1024, values: 10_000 };
 const SIGN_BATCH = { ...BATCH, scope: 'sign:digest' };
 const VERIFY_BATCH = { ...BATCH, scope: 'sign:read' };
@@ -130,7 +130,7 @@ export class TransitController {
 
   /**
    * Sign with Transit
-   * @remarks Signs through the Vault Transit API.
+   * @remarks Signs data or hash values through the Vault Transit API.
    */
   @Post('sign/:name')
   @HttpCode(200)
@@ -147,7 +147,7 @@ export class TransitController {
 
   /**
    * Sign with Transit (PUT)
-   * @remarks Signs through the Vault Transit API.
+   * @remarks Signs data or hash values through the Vault Transit API.
    */
   @Put('sign/:name')
   @Needs('sign:digest')
@@ -163,7 +163,7 @@ export class TransitController {
 
   /**
    * Sign with Transit hash path
-   * @remarks Signs through the Vault Transit API. The path contains the hash algorithm.
+   * @remarks Signs data or hash values through the Vault Transit API. The path contains the hash algorithm.
    */
   @Post('sign/:name/:hash')
   @HttpCode(200)
@@ -180,7 +180,7 @@ export class TransitController {
 
   /**
    * Sign with Transit hash path (PUT)
-   * @remarks Signs through the Vault Transit API. The path contains the hash algorithm.
+   * @remarks Signs data or hash values through the Vault Transit API. The path contains the hash algorithm.
    */
   @Put('sign/:name/:hash')
   @Needs('sign:digest')
@@ -196,7 +196,7 @@ export class TransitController {
 
   /**
    * Verify with Transit
-   * @remarks Verifies through the Vault Transit API.
+   * @remarks Verifies signatures through the Vault Transit API.
    */
   @Post('verify/:name')
   @HttpCode(200)
@@ -214,7 +214,7 @@ export class TransitController {
 
   /**
    * Verify with Transit (PUT)
-   * @remarks Verifies through the Vault Transit API.
+   * @remarks Verifies signatures through the Vault Transit API.
    */
   @Put('verify/:name')
   @Needs('sign:read')
@@ -231,7 +231,7 @@ export class TransitController {
 
   /**
    * Verify with Transit hash path
-   * @remarks Verifies through the Vault Transit API. The path contains the hash algorithm.
+   * @remarks Verifies signatures through the Vault Transit API. The path contains the hash algorithm.
    */
   @Post('verify/:name/:hash')
   @HttpCode(200)
@@ -249,7 +249,7 @@ export class TransitController {
 
   /**
    * Verify with Transit hash path (PUT)
-   * @remarks Verifies through the Vault Transit API. The path contains the hash algorithm.
+   * @remarks Verifies signatures through the Vault Transit API. The path contains the hash algorithm.
    */
   @Put('verify/:name/:hash')
   @Needs('sign:read')
@@ -318,7 +318,7 @@ export class TransitController {
   }
 }
 
-/** Renames the fields as in Vault. */
+/** Renames the fields to Vault's names. */
 const signData = ({ version, ...rest }: TransitSigned): TransitSignData => ({ ...rest, key_version: version });
 
 function notExportable(): Problem {

@@ -26,7 +26,7 @@ export class TransitSignItem {
   input?: string;
   /** Base64. Only for derived keys, which are not supported. @example '' */
   context?: string;
-  /** Your own name for the item, included in its result. @example build-4711 */
+  /** Client-defined reference for the item, included in its result. @example build-4711 */
   reference?: string;
 }
 
@@ -36,7 +36,7 @@ class TransitFields extends TransitSignItem {
   prehashed?: boolean;
   /** @example sha2-256 */
   hash_algorithm?: string;
-  /** An older name for `hash_algorithm`. @example sha2-256 */
+  /** Older name for `hash_algorithm`. @example sha2-256 */
   algorithm?: string;
   /** Padding of RSA signatures. Defaults to pss, as in Vault. */
   @ApiPropertyOptional({ enum: ['pss', 'pkcs1v15'], example: 'pkcs1v15' }) signature_algorithm?: string;
@@ -53,12 +53,12 @@ export class TransitSignBody extends TransitFields {
 }
 
 export class TransitVerifyItem extends TransitSignItem {
-  /** Signature as returned by sign. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Signature in the format returned by `sign`. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
 }
 
 export class TransitVerifyBody extends TransitFields {
-  /** Signature as returned by sign. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Signature in the format returned by `sign`. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
   /** Replaces `input` and `signature` with up to 100 items, each with its own result. */
   batch_input?: TransitVerifyItem[];

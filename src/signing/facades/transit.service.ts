@@ -49,10 +49,10 @@ const MAX_LISTED = 200;
 /** Maximum number of items in a verify call. An ECDSA verification takes about 10 to 40 ms. */
 const MAX_VERIFIED = 100;
 
-/** Purposes of the listed keys. Vault clients do not state a purpose. */
+/** Purposes of the keys that are listed. Vault clients do not specify a purpose. */
 const SERVED = keyPurposesFor(undefined);
 
-/** KeyOfCall is the signing key that a call names. */
+/** KeyOfCall is the signing key that a call specifies. */
 interface KeyOfCall {
   readonly name: string;
   readonly type: KeyType;

@@ -51,7 +51,7 @@ export class VaultSystemController {
 
   /**
    * Get Vault seal status
-   * @remarks Reports how keys are protected, for `vault status`.
+   * @remarks Reports in Vault's format how keys are protected, as shown by `vault status`.
    */
   @Get('sys/seal-status')
   @Public()

@@ -2,7 +2,7 @@ import { ApiProperty, ApiResponse } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { applyDecorators } from '@nestjs/common';
 
-/** Vault's envelope around every response. Leases, wrapping and warnings are not used. */
+/** Vault's response envelope. Leases, wrapping and warnings are not used. */
 export abstract class VaultAnswer {
   /** X-Request-Id of the request. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
   request_id: string;

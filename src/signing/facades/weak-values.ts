@@ -59,7 +59,7 @@ export class WeakValues {
     return value.map((item, i) => WeakValues.of(item, `${this.at}/${name}/${i}`));
   }
 
-  /** Returns the items of a list of strings, or of one comma-separated string. */
+  /** Returns the items in a list of strings or in one comma-separated string. */
   texts(name: string): string[] | undefined {
     const value = this.values[name] ?? undefined;
     if (!Array.isArray(value))

@@ -15,7 +15,7 @@ export function isFormatDigest(algorithm: DigestAlgorithm): algorithm is FormatD
   return (FORMAT_DIGESTS as readonly string[]).includes(algorithm);
 }
 
-/** id-sha256 … (RFC 5754 section 2). */
+/** Object identifiers of the SHA-2 digests (RFC 5754 section 2). */
 export const DIGEST_OID: Record<FormatDigest, string> = {
   sha256: '2.16.840.1.101.3.4.2.1',
   sha384: '2.16.840.1.101.3.4.2.2',
@@ -35,7 +35,7 @@ const WITH_ECDSA: Record<FormatDigest, string> = {
   sha384: '1.2.840.10045.4.3.3',
   sha512: '1.2.840.10045.4.3.4',
 };
-/** id-ml-dsa-44 … (RFC 9881 section 2). */
+/** Object identifiers of the ML-DSA key types (RFC 9881 section 2). */
 const ML_DSA: Record<MlDsaType, string> = {
   'ml-dsa-44': '2.16.840.1.101.3.4.3.17',
   'ml-dsa-65': '2.16.840.1.101.3.4.3.18',

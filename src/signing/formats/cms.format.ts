@@ -23,7 +23,7 @@ export function digestsForCms(type: KeyType): readonly FormatDigest[] {
 
 /**
  * Detached CMS (RFC 5652) with signed attributes, as CAdES-BES requires (ETSI EN 319 122-1): the input of `openssl cms -verify` and, over the digest of a .SF
- * file, the signature block of a JAR. With a timestamp it is CAdES-T.
+ * file, the signature block of a JAR. With a timestamp, the signature is CAdES-T.
  */
 export const cms: SignatureFormatWriter = {
   needsCertificate: true,

@@ -4,7 +4,7 @@ import type { FormatDigest } from './algorithm-identifiers.js';
 import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
 
 const BITS: Record<FormatDigest, string> = { sha256: '256', sha384: '384', sha512: '512' };
-/** The digest for each curve (RFC 7518 section 3.4). */
+/** JWS digest for each curve (RFC 7518 section 3.4). */
 const OF_CURVE: Partial<Record<KeyType, FormatDigest>> = {
   'ec-p256': 'sha256',
   'ec-p384': 'sha384',

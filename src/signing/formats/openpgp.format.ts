@@ -18,10 +18,10 @@ import { Problem } from '../../platform/errors/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
 import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
 
-/** Types of document signatures, which callers can request. Only the service composes self-signatures of a key. */
+/** Types of document signatures that callers can request. Self-signatures of a key are composed only by the service. */
 export const OPENPGP_DOCUMENTS: readonly number[] = [PGP_SIGNATURE.binary, PGP_SIGNATURE.text];
 const STATEMENTS: readonly number[] = [PGP_SIGNATURE.certification, PGP_SIGNATURE.keyRevocation];
-/** Subpackets permitted in the signature of a document. */
+/** Subpackets permitted in a document signature. */
 const STATED: readonly number[] = [
   PGP_SUBPACKET.created,
   PGP_SUBPACKET.signatureExpiry,
@@ -70,7 +70,7 @@ function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): H
   return part;
 }
 
-/** The statements of a hashed part, as shown to approvers. Times are RFC 3339. */
+/** OpenPgpStatements contains the statements in a hashed part, as shown to approvers. Times are in RFC 3339 format. */
 export interface OpenPgpStatements {
   readonly type: string;
   readonly createdAt: string | null;
@@ -81,7 +81,7 @@ export interface OpenPgpStatements {
   readonly policyUris: readonly string[];
 }
 
-/** Returns the statements of a hashed part. */
+/** Returns the statements in a hashed part. */
 export function statementsIn(content: Buffer): OpenPgpStatements {
   const { type, subpackets } = readHashedPart(content);
   const valuesOf = (wanted: number) => subpackets.filter((one) => one.type === wanted).map(({ value }) => value);
@@ -157,7 +157,7 @@ function assertDocument({ subpackets }: HashedPart, { madeAt }: FormatOrder, now
     throw refused('openpgp.time', 'must contain exactly one creation time');
   const at = created.value.readUInt32BE(0);
   if (at < pgpSeconds(madeAt) || at > pgpSeconds(now) + MAX_CLOCK_SKEW_S)
-    throw refused('openpgp.time', 'has a creation time that is earlier than the key, or in the future');
+    throw refused('openpgp.time', 'has a creation time that is in the future or precedes the creation of the key');
 }
 
 function refused(code: string, detail: string, cause?: unknown): Problem {

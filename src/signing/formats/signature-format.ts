@@ -1,7 +1,7 @@
 import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 import type { FormatDigest } from './algorithm-identifiers.js';
 
-/** Formats of a signature. */
+/** Signature formats. */
 export const SIGNATURE_FORMATS = [
   'raw',
   'cms',
@@ -28,7 +28,7 @@ export interface FormatOrder {
   readonly publicKey: Buffer;
   /** Key ID and version, for formats that contain a key name. */
   readonly keyName: string;
-  /** DER, starting with the key's certificate; empty if the key has none. */
+  /** Certificates (DER), starting with the key's certificate; empty if the key has no certificate. */
   readonly chain: readonly Buffer[];
   /** Creation time of this key version, which an OpenPGP fingerprint covers. */
   readonly madeAt: Date;
@@ -48,8 +48,8 @@ export interface MadeSignature {
 }
 
 /**
- * SignatureFormatWriter is a format in two pure steps around the HSM. The first step returns the bytes to be signed instead of the received digest;
- * their hash is sent to the HSM. The second step puts the signature into its container.
+ * SignatureFormatWriter implements a signature format with two pure functions, which run before and after the HSM call. `toBeSigned` returns the bytes to be
+ * signed instead of the received digest; the hash of these bytes is sent to the HSM. `assemble` puts the signature into its container.
  */
 export interface SignatureFormatWriter {
   /** Schemes that the format supports, the default first. */

@@ -31,7 +31,7 @@ export function issuerAndSerialNumber(certificate: Buffer): { issuer: Buffer; se
 export const signedAttributes = (...attributes: Buffer[]): Buffer => setOf(...attributes);
 
 export interface SignedDataParts {
-  /** 1, or 3 if the content is not plain data (RFC 5652 section 5.1). */
+  /** CMS version: 1, or 3 if the content is not plain data (RFC 5652 section 5.1). */
   readonly version: 1 | 3;
   readonly algorithm: FormatDigest;
   readonly scheme: SignatureScheme;

@@ -5,7 +5,7 @@ import { SigningKey } from './signing-key.entity.js';
 type KeyChange = Partial<Pick<SigningKey, 'state' | 'version' | 'notBefore' | 'notAfter' | 'constraints'>>;
 
 /**
- * changeKey locks the row of a key, verifies its seal, and writes a change with the next revision. After the commit, every process uses the changed key.
+ * changeKey locks a key's row, verifies the row's seal, and writes a change with the next revision. After the commit, every process uses the changed key.
  *
  * @param isApplicable whether the change is possible for the current key
  * @returns the previous key; undefined if the key does not exist or the change is not possible, in which case nothing is written

@@ -20,7 +20,7 @@ export class SigningHoursBody implements SigningHours {
   @ListOf(OneOf(WEEKDAYS), { min: 1, unique: true, example: ['mon', 'tue', 'wed', 'thu', 'fri'] }) days: Weekday[];
   /** @example 08:00 */
   @Matches(CLOCK, { message: 'must be HH:MM' }) from: string;
-  /** Later than `from`; 24:00 is the end of the day. @example 18:00 */
+  /** End of the daily period; must be later than `from`. 24:00 is the end of the day. @example 18:00 */
   @Matches(CLOCK, { message: 'must be HH:MM' })
   @ValidateBy({
     name: 'later',
@@ -43,7 +43,7 @@ export class SigningHoursBody implements SigningHours {
   timeZone: string;
 }
 
-/** Limits on the use of the key. An absent field is not limited. */
+/** Limits on the use of the key. An absent field imposes no limit. */
 export class KeyConstraintsBody implements KeyConstraints {
   @Optional(ListOf(OneOf(ALGORITHMS), { min: 1, unique: true, example: ['sha256', 'sha384'] }))
   algorithms?: DigestAlgorithm[];
@@ -52,14 +52,17 @@ export class KeyConstraintsBody implements KeyConstraints {
   formats?: SignatureFormat[];
   /** `metadata.filename` must match one of these patterns; `*` matches any characters and `?` matches one. @example ["app-*.tar.gz"] */
   @Optional(ListOf(Text(1, 200), { min: 1, max: 50 })) fileNames?: string[];
-  /** IDs of API keys, OAuth clients, workload trusts or users. A user ID includes everything that acts on behalf of the user. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /**
+   * IDs of the API keys, OAuth clients, workload trusts or users that can use the key. A user ID includes everything that acts on behalf of the user.
+   * @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"]
+   */
   @Optional(ListOf(Text(1, 64), { min: 1, max: 200 })) callers?: string[];
-  /** Only workloads whose verified claims match all of these conditions, for example on the repository, the tag and the workflow. */
+  /** Restricts the key to workloads whose verified claims match all of these conditions, for example on the repository, the tag and the workflow. */
   @Optional(ListOf(ClaimConditionBody, { min: 1, max: 20 })) verified?: ClaimConditionBody[];
   @Optional(Nested(SigningHoursBody)) hours?: SigningHoursBody;
   @Optional(OneOf(TIMESTAMP_RULES, { example: 'required' })) timestamp?: (typeof TIMESTAMP_RULES)[number];
   /** Maximum number of requests per day (UTC). @example 500 */
   @Optional(Int(1, MAX_USES)) perDay?: number;
-  /** Maximum number of requests over the lifetime of the key. @example 100000 */
+  /** Maximum number of requests over the key's lifetime. @example 100000 */
   @Optional(Int(1, MAX_USES)) lifetime?: number;
 }

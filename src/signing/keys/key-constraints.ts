@@ -7,10 +7,7 @@ import type { SignatureFormat } from '../formats/signature-format.js';
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 
-/**
- * SigningHours is the time in which a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in the local time of
- * `timeZone`.
- */
+/** SigningHours defines when a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in the local time of `timeZone`. */
 export interface SigningHours {
   readonly days: readonly Weekday[];
   readonly from: string;
@@ -39,26 +36,26 @@ export function withinHours({ days, from, until, timeZone }: SigningHours, now: 
 
 export const TIMESTAMP_RULES = ['optional', 'required'] as const;
 
-/** KeyConstraints limits the use of a key. An absent field is not limited. */
+/** KeyConstraints limits the use of a key. An absent field imposes no limit. */
 export interface KeyConstraints {
   readonly algorithms?: readonly DigestAlgorithm[];
   readonly schemes?: readonly SignatureScheme[];
   readonly formats?: readonly SignatureFormat[];
   /** `metadata.filename` must be present and match one of these patterns; see fitsPattern. */
   readonly fileNames?: readonly string[];
-  /** IDs of API keys, OAuth clients, workload trusts or users. A user ID includes everything that acts on behalf of the user. */
+  /** IDs of the API keys, OAuth clients, workload trusts or users that can use the key. A user ID includes everything that acts on behalf of the user. */
   readonly callers?: readonly string[];
-  /** Only workloads whose verified claims match all of these conditions. */
+  /** Restricts the key to workloads whose verified claims match all of these conditions. */
   readonly verified?: readonly ClaimCondition[];
   readonly hours?: SigningHours;
   readonly timestamp?: (typeof TIMESTAMP_RULES)[number];
   /** Maximum number of accepted requests per UTC day. */
   readonly perDay?: number;
-  /** Maximum number of requests over the lifetime of the key. */
+  /** Maximum number of requests over the key's lifetime. */
   readonly lifetime?: number;
 }
 
-/** A use of a key, to be checked against its constraints. */
+/** KeyUse is a use of a key that is checked against the key's constraints. */
 export interface KeyUse {
   readonly algorithm: DigestAlgorithm;
   readonly scheme: SignatureScheme;
@@ -79,7 +76,7 @@ interface Constrained {
   readonly constraints: KeyConstraints;
 }
 
-/** Rejects a use that the key's constraints do not allow. Limits that count uses are enforced in key-usage. */
+/** Rejects a use that the key's constraints do not allow. Limits on the number of uses are enforced in key-usage. */
 export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void {
   const { algorithms, schemes, formats, callers, fileNames, hours, timestamp } = key.constraints;
   if (excludes(algorithms, use.algorithm))
@@ -120,7 +117,7 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
     );
 }
 
-/** Formats in which the key signs the caller's digest, and not the hash of bytes that the service composed. */
+/** Formats in which the key signs the caller's digest instead of the hash of bytes that the service composed. */
 const CALLERS_DIGEST: readonly SignatureFormat[] = ['raw', 'sigstore-bundle', 'dsse', 'openpgp'];
 
 /** Maximum length in bytes of a digest that ECDSA signs without truncation. P-521 does not truncate any supported digest. */

@@ -45,7 +45,7 @@ export async function countUses(tx: EntityManager, uses: readonly CountedUse[]):
   if (refused !== undefined) throw spent(refused);
 }
 
-/** Initializes the counters of a key with its uses so far. Limits count all uses since the creation of the key, regardless of when the limits are set. */
+/** Initializes the counters of a key with its uses so far. Limits apply to all uses since the key was created, regardless of when the limits are set. */
 export async function startCounting(
   tx: EntityManager,
   keyId: string,

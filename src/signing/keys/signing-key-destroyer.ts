@@ -16,7 +16,7 @@ import { changeKey } from './change-key.js';
 import { type KeyPurpose, SigningKey, SigningKeyDestruction } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 
-/** The rows of a claimed destruction and its key, as read by the claiming statement. */
+/** The rows of a claimed destruction and of the key to be destroyed, as read by the claiming statement. */
 interface ClaimedDestruction extends ClaimedRow {
   readonly plan: JsonRow;
   readonly key: JsonRow;
@@ -107,7 +107,7 @@ export class SigningKeyDestroyer {
     });
   }
 
-  /** Skips a key whose rows fail their seal check. The key keeps its private keys, the claim is not counted, and other destructions continue. */
+  /** Skips a key whose rows fail the seal check. The key keeps its private keys, the claim is not counted, and other destructions continue. */
   private async pass(tx: EntityManager, row: ClaimedRow): Promise<undefined> {
     await this.queue.postpone(row, MAX_PAUSE_SECONDS, 'attempt = attempt - 1, worker = NULL', [], tx);
   }
@@ -126,8 +126,8 @@ export class SigningKeyDestroyer {
   }
 
   /**
-   * Returns all versions of a key. Versions that were never created are included: their creation may have been abandoned after the token generated
-   * the key pair. Versions marked as destroyed are also included, because their rows have no seal and checking the token is cheap.
+   * Returns all versions of a key. Versions that were never created are included, because the creation of a version may have been abandoned after the token
+   * generated the key pair. Versions marked as destroyed are also included, because their rows have no seal and checking the token is cheap.
    */
   private living({ id }: Claim): Promise<LivingVersion[]> {
     return this.db.query(

@@ -5,8 +5,8 @@ import { isId } from '../../platform/database/new-id.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /**
- * SigningKeyNameGuard refuses the name of a signing key in a path if the caller cannot use the key. It runs before SigningKeyName looks the name up, so that the
- * caller cannot find out whether another key exists, or the ID of that key.
+ * SigningKeyNameGuard refuses the name of a signing key in a path if the caller cannot use the key. It runs before SigningKeyName looks the name up, so that
+ * the caller learns neither whether the key exists nor the key's ID.
  */
 @Injectable()
 export class SigningKeyNameGuard implements CanActivate {

@@ -12,7 +12,7 @@ import type { SigningKey } from './signing-key.entity.js';
 import { SigningKeyReader } from './signing-key.reader.js';
 import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 
-/** KeyTerms are new terms of a key. An absent field is not changed; null removes a date. Constraints are replaced as a whole. */
+/** KeyTerms contains the new terms of a key. An absent field is not changed; null removes a date. Constraints are replaced as a whole. */
 export interface KeyTerms {
   readonly notBefore?: Date | null;
   readonly notAfter?: Date | null;
@@ -29,7 +29,7 @@ export class SigningKeyTermsService {
   ) {}
 
   /**
-   * @param revision of the key as read by the caller
+   * @param revision the key's revision as read by the caller
    * @throws Problem `request.stale` if the key has changed since
    */
   async change(caller: Caller, id: string, revision: number, terms: KeyTerms): Promise<SigningKeyWithVersion> {

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 import { type KeyEvidence, type KeyIdentity, signingKeyOwner } from '../../hsm/key-vault.js';
 import type { KeyPurpose } from './signing-key.entity.js';
 
-/** One key pair in the token. */
+/** SigningKeyVersion is one key pair in the token. */
 @Entity('signing_key_version')
 export class SigningKeyVersion {
   @PrimaryColumn('uuid')
@@ -20,7 +20,7 @@ export class SigningKeyVersion {
   @Column('bytea', { nullable: true })
   publicKey: Buffer | null;
 
-  /** The private key, sealed with a key of the token, for types that the token does not support. Null if the token contains the private key. */
+  /** The private key, sealed with a key in the token, for types that the token does not support. Null if the token contains the private key. */
   @Column('bytea', { nullable: true })
   sealed: Buffer | null;
 

@@ -3,7 +3,7 @@ import { type KeyType, SIGNATURE_PURPOSES, type SignaturePurpose } from '../../h
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import type { KeyConstraints } from './key-constraints.js';
 
-/** The status of a signing key. A key can sign only in ACTIVE. DESTROYING and later statuses cannot be reverted. */
+/** The status of a signing key. A key can sign only in status ACTIVE. DESTROYING and later statuses cannot be reverted. */
 export const SIGNING_KEY_STATES = [
   'GENERATING',
   'ACTIVE',
@@ -41,10 +41,10 @@ export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 /** Purposes of keys that sign digests from callers. */
 export const CALLER_PURPOSES: readonly KeyPurpose[] = ['signing', ...SIGNATURE_PURPOSES];
 
-/** Purposes of keys that sign digests without a stated purpose. Requests without a purpose have always been for code and documents. */
+/** Purposes of the keys that can sign for requests without a purpose, which have always been for code and documents. */
 const UNNAMED_PURPOSES: readonly KeyPurpose[] = ['signing', 'code-signing', 'documents'];
 
-/** Returns the purposes of keys that may sign for this purpose. `purpose` is undefined if the caller did not state a purpose. */
+/** Returns the purposes of keys that may sign for this purpose. `purpose` is undefined if the caller did not specify a purpose. */
 export function keyPurposesFor(purpose: SignaturePurpose | undefined): readonly KeyPurpose[] {
   if (purpose === undefined) return UNNAMED_PURPOSES;
   return purpose === 'code-signing' || purpose === 'documents' ? [purpose, 'signing'] : [purpose];

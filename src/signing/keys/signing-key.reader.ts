@@ -148,7 +148,7 @@ export class SigningKeyReader {
     throw new Problem('conflict', 'signing-key.version', `Key "${key.name}" does not have the requested version.`);
   }
 
-  /** Returns the key for a vault order, in the version of an accepted use. State, dates and constraints are checked again. */
+  /** Returns the key for a vault order, with the key version of an accepted use. State, dates and constraints are checked again. */
   async toSignWith(use: AcceptedUse): Promise<SigningVaultKey> {
     const place = `${use.keyId} ${use.keyVersion}`;
     const remembered = await this.byVersion.find(place);
@@ -159,7 +159,7 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) await this.assertPermitted(key, use, now);
-    // The token compares this purpose with the key's label, so a timestamping key does not sign digests from callers, regardless of the content of its row.
+    // The token compares this purpose with the key's label, so a timestamping key never signs callers' digests, regardless of the content of the key's row.
     const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
     return { ...vaultKey, madeAt: key.madeAt };
   }
@@ -176,7 +176,7 @@ export class SigningKeyReader {
     throw forbidden('key-policy.claim', '/key', detail);
   }
 
-  /** Returns the reason why a key does not sign now and will not sign later unless it is changed. Undefined for a key that signs. */
+  /** Returns the reason why a key cannot sign, now or later, unless the key is changed. Returns undefined for any other key. */
   async whyStopped(id: string): Promise<Problem | undefined> {
     const [key]: (Stopped & { notAfter: Date })[] = await this.db.query(
       `SELECT k.name, k.state, k.not_after AS "notAfter", d.destroy_at AS "destroyAt"
@@ -187,7 +187,7 @@ export class SigningKeyReader {
     return key.state === 'ACTIVE' ? expired(key.name, key.notAfter) : stopped(key);
   }
 
-  /** Returns the numbers of uses that count toward the limits of a key. */
+  /** Returns the usage counts to which a key's limits apply. */
   async usage(keyId: string): Promise<KeyUsage> {
     const rows: { period: string; used: number }[] = await this.db.query(
       `SELECT CASE period WHEN 'lifetime' THEN period ELSE 'today' END AS period, used FROM signing_key_usage

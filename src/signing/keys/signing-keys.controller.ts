@@ -89,7 +89,7 @@ export class SigningKeysController {
 
   /**
    * Update a signing key
-   * @remarks Changes the dates and the constraints of a signing key. Requires `If-Match` with the ETag of the key.
+   * @remarks Changes the validity dates and constraints of a signing key. Requires `If-Match` with the key's ETag.
    */
   @Patch(':id')
   @Needs('signing-keys:write')
@@ -120,7 +120,7 @@ export class SigningKeysController {
 
   /**
    * Rotate a signing key
-   * @remarks Generates a new version. Earlier versions keep their public keys and certificates, so their signatures still verify.
+   * @remarks Generates a new version. Earlier versions keep their public keys and certificates, so signatures made with earlier versions can still be verified.
    */
   @Post(':id/rotate')
   @Needs('signing-keys:write')
@@ -136,7 +136,7 @@ export class SigningKeysController {
 
   /**
    * Disable a signing key
-   * @remarks Immediately stops a signing key from signing. Pending requests fail.
+   * @remarks Disables a signing key immediately. Pending signing requests fail.
    */
   @Post(':id/disable')
   @HttpCode(200)
@@ -189,7 +189,7 @@ export class SigningKeyDestructionController {
 
   /**
    * Cancel key destruction
-   * @remarks Cancels a destruction that is not due yet. The key remains disabled.
+   * @remarks Cancels a scheduled destruction before the waiting period ends. The key remains disabled.
    */
   @Delete()
   @Needs('signing-keys:write')

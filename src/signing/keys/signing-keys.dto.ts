@@ -13,11 +13,11 @@ import { KEY_PURPOSES, type KeyPurpose, SIGNING_KEY_STATES, type SigningKeyState
 import type { KeyUsage, KeyVersion } from './signing-key.reader.js';
 import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 
-/** The example key of RFC 7517 appendix A.1. */
+/** Example key from RFC 7517 appendix A.1. */
 const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMKBCTNIcKUSDii11ySs3526iDZ8A\niTo7Tu6KPAqv7D7gS2XpJFbZiItSs3m9+9Ue6GnvHw/GW2ZZaVtszggXIw==\n-----END PUBLIC KEY-----\n`;
 
 export class CreateSigningKeyBody {
-  /** Lowercase letters, digits, dots, hyphens and underscores. @example release-2027 */
+  /** Name of the key: lowercase letters, digits, dots, hyphens and underscores. @example release-2027 */
   @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
     message: 'must be 1 to 63 characters from a-z, 0-9, ".", "_" and "-", and start with a letter or digit',
   })
@@ -45,7 +45,10 @@ export const ACTIVATIONS = ['now', 'with-certificate'] as const;
 export type Activation = (typeof ACTIVATIONS)[number];
 
 export class RotateSigningKeyBody {
-  /** When the new version becomes active: `now`, or as soon as its certificate is imported, to avoid a gap. Defaults to `with-certificate` if the current version has a certificate, otherwise to `now`. */
+  /**
+   * When the new version becomes active: `now`, or `with-certificate`, as soon as the version's certificate is imported, so that signing is not interrupted.
+   * Defaults to `with-certificate` if the current version has a certificate, otherwise to `now`.
+   */
   @Optional(OneOf(ACTIVATIONS)) activate?: Activation;
 }
 
@@ -61,7 +64,7 @@ export class KeyEvidenceView implements KeyEvidence {
   tokenSerial: string;
   /** @example 'SoftHSM v2' */
   tokenModel: string;
-  /** CKA_LOCAL: the key was generated in the token. */
+  /** CKA_LOCAL: true if the key was generated in the token. */
   local: boolean;
   sensitive: boolean;
   extractable: boolean;
@@ -70,9 +73,9 @@ export class KeyEvidenceView implements KeyEvidence {
 }
 
 export class KeyUsageView implements KeyUsage {
-  /** Requests accepted today (UTC). @example 42 */
+  /** Number of requests accepted today (UTC). @example 42 */
   today?: number;
-  /** Requests accepted over the lifetime of the key. @example 4711 */
+  /** Number of requests accepted over the key's lifetime. @example 4711 */
   lifetime?: number;
 }
 
@@ -134,7 +137,10 @@ const VERSION_STATES = ['GENERATING', 'NEXT', 'CURRENT', 'PREVIOUS', 'DESTROYED'
 export class KeyVersionView {
   /** @example 2 */
   version: number;
-  /** NEXT is waiting for its certificate. PREVIOUS signs no new requests. Signatures of PREVIOUS and DESTROYED versions still verify. */
+  /**
+   * A `NEXT` version is waiting for its certificate. A `PREVIOUS` version does not sign new requests. Signatures made with `PREVIOUS` and `DESTROYED` versions
+   * can still be verified.
+   */
   state: (typeof VERSION_STATES)[number];
   /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
   publicKey?: string;

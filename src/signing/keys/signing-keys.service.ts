@@ -27,7 +27,7 @@ export interface NewSigningKey {
   readonly constraints?: KeyConstraints;
 }
 
-/** A key that is in GENERATING for this long was abandoned, because its process has died. */
+/** A key that has been GENERATING for this long is considered abandoned, because its process has died. */
 const ABANDONED_AFTER = '5 minutes';
 
 /** SigningKeysService creates signing keys in the HSM. */
@@ -69,7 +69,7 @@ export class SigningKeysService {
     return this.reader.get(caller, id);
   }
 
-  /** Fails keys and versions whose creating process died. The names of these keys become available again. */
+  /** Marks as failed the keys and versions whose creating process died. The names of these keys become available again. */
   async failAbandoned(): Promise<void> {
     await this.db.query(
       `UPDATE signing_key_version SET failed_at = now()

@@ -4,10 +4,10 @@ import { openPgpFingerprintOf, keyBody } from '../../formats/openpgp/key-packet.
 import type { ActiveKey } from '../keys/signing-key.reader.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';
 
-/** OpenPgpCertificate is a key version in the form of an OpenPGP certificate. */
+/** OpenPgpCertificate represents a key version as an OpenPGP certificate. */
 export interface OpenPgpCertificate {
   readonly key: OpenPgpKey;
-  /** Hexadecimal, in upper case. */
+  /** Fingerprint in uppercase hexadecimal. */
   readonly fingerprint: string;
   /** Expiry of the key according to its newest signed certification; null if it does not expire. */
   readonly expiresAt: Date | null;
@@ -21,7 +21,10 @@ export interface OpenPgpCertificate {
 
 export type OpenPgpKey = Pick<ActiveKey, 'keyId' | 'name' | 'type' | 'version' | 'publicKey' | 'madeAt'>;
 
-/** Builds the certificate of a key from its statements, oldest first. Unsigned statements are listed in the result but are not part of the certificate. */
+/**
+ * Builds the certificate of a key from the key's statements, which are sorted oldest first. Unsigned statements are listed in the result but are not part of
+ * the certificate.
+ */
 export function openPgpCertificate(key: OpenPgpKey, statements: readonly RequestedStatement[]): OpenPgpCertificate {
   const certifications = statements.filter(({ kind }) => kind === 'certification');
   const revocations = statements.filter(({ kind }) => kind === 'revocation');

@@ -48,7 +48,7 @@ export class OpenPgpCertificatesController {
 
   /**
    * Certify OpenPGP user IDs
-   * @remarks Binds user IDs and an expiry to the OpenPGP key of a signing key. Each certification is a signing request and may need approval.
+   * @remarks Binds user IDs and an expiration time to the OpenPGP key of a signing key. Each certification is a signing request and may need approval.
    */
   @Post('signing-keys/:id/openpgp')
   @HttpCode(200)
@@ -64,7 +64,7 @@ export class OpenPgpCertificatesController {
 
   /**
    * Revoke an OpenPGP certificate
-   * @remarks Creates a revocation signature for the key. Publish the certificate afterwards.
+   * @remarks Creates a revocation signature for the OpenPGP key. Afterwards, publish the updated certificate.
    */
   @Post('signing-keys/:id/openpgp/revocation')
   @HttpCode(200)

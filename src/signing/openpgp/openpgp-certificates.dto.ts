@@ -12,7 +12,7 @@ const MAX_USER_IDS = 8;
 const REASONS = Object.keys(REVOCATION_REASONS) as RevocationReason[];
 
 export class CertifyUserIdsBody {
-  /** User IDs to certify, by convention `Name <email>`. @example ["Example Ltd releases <releases@example.org>"] */
+  /** User IDs to certify, by convention in the form `Name <email>`. @example ["Example Ltd releases <releases@example.org>"] */
   @ListOf(Text(3, 200), { min: 1, max: MAX_USER_IDS, unique: true })
   @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be a single line of text without control characters' })
   userIds: string[];
@@ -28,9 +28,9 @@ export class CertifyUserIdsBody {
 }
 
 export class RevokeOpenPgpBody {
-  /** `compromised` invalidates all signatures of the key, including earlier ones. The other reasons invalidate only later signatures. */
+  /** `compromised` invalidates all signatures made with the key. The other reasons invalidate only signatures made after the revocation. */
   @OneOf(REASONS) reason: RevocationReason;
-  /** Public explanation. @example 'The key was replaced by the 2031 key.' */
+  /** Explanation of the revocation, which is included in the public certificate. @example 'The key was replaced by the 2031 key.' */
   @Optional(Text(0, 200)) text?: string;
 
   toOrder(): RevocationOrder {
@@ -39,13 +39,13 @@ export class RevokeOpenPgpBody {
 }
 
 export class OpenPgpStatementView {
-  /** User ID; absent for a revocation. @example 'Example Ltd releases <releases@example.org>' */
+  /** Certified user ID; absent for a revocation. @example 'Example Ltd releases <releases@example.org>' */
   userId?: string;
   /** Status of the signing request. */
   status: SigningStatus;
   /** ID of the signing request; see /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
-  /** ID of the approval that the request is waiting for, or that released it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval that the signing request requires. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
 
   static of(row: RequestedStatement): OpenPgpStatementView {
@@ -63,7 +63,7 @@ export class OpenPgpCertificateView {
   type: string;
   /** Key version of the certificate. @example 1 */
   version: number;
-  /** Fingerprint, computed from the public key and its creation time. The fingerprint never changes. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
+  /** Fingerprint, computed from the public key and its creation time. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
   fingerprint: string;
   createdAt: Date;
   expiresAt?: Date;

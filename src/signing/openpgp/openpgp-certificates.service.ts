@@ -82,7 +82,7 @@ export class OpenPgpCertificatesService {
     return this.of(key);
   }
 
-  /** Returns the certificate of the active version of a key. Throws Problem `openpgp.none` if the version has no statements. */
+  /** Returns the certificate of a key's active version. Throws Problem `openpgp.none` if the version has no statements. */
   async get(caller: Caller, id: string): Promise<OpenPgpCertificate> {
     const { version } = await this.keys.get(caller, id);
     const found = await this.of(await this.keys.version(caller, id, version));
@@ -128,7 +128,7 @@ export class OpenPgpCertificatesService {
     },
   ): Promise<void> {
     const { known, columns, metadata, compose } = order;
-    // If several statements have the same subject, the newest is in effect, so an earlier statement with the same content does not count.
+    // If several statements have the same subject, the newest is in effect, so an earlier statement with the same content is ignored.
     const newest = known.findLast(({ kind, userId }) => kind === columns.kind && userId === columns.userId);
     if (newest !== undefined && newest.expiresAt?.getTime() === columns.expiresAt?.getTime())
       return this.statements.confirm();

@@ -45,7 +45,7 @@ export class OpenPgpStatementsRepository {
   }
 
   /**
-   * Waits until a standby has the statements that were read, if commits are synchronous. Call this method before a response that relies on statements of
+   * If commits are synchronous, waits until a standby has the statements that were read. Call this method before a response that relies on statements of
    * earlier calls.
    */
   confirm(): Promise<void> {
@@ -99,7 +99,10 @@ function detailOf({
   return { keyVersion, kind, userId, expiresAt: expiresAt?.toISOString() ?? null, digest: digest.toString('base64') };
 }
 
-/** Reports whether the log entries about a request confirm that it was accepted for the statement, has not failed, and is signed if its row is SIGNED. */
+/**
+ * Reports whether the log entries about a request confirm that the request was accepted for the statement, has not failed, and is signed if the request's row
+ * is SIGNED.
+ */
 function isRequested({ status, digest }: RequestedStatement, about: readonly EntryRow[]): boolean {
   const accepted = about.find(({ action }) => action === 'signing.accepted');
   if (accepted?.detail['digest'] !== digest.toString('base64') || status === 'FAILED') return false;

@@ -22,7 +22,7 @@ interface Cleared {
 
 const MISMATCH = {
   code: 'approval.mismatch',
-  detail: 'The request differs from what was approved, or was never approved.',
+  detail: 'The request differs from the approved request, or was never approved.',
 };
 
 /**
@@ -38,7 +38,7 @@ export class ApprovalCheck {
   ) {}
 
   /**
-   * Returns the requests that may be signed. Requests that are not covered by their approval are FAILED; requests that need further votes are
+   * Returns the requests that may be signed. Requests that are not covered by their approval become FAILED; requests that need further votes become
    * PENDING_APPROVAL again.
    */
   async cleared<Row extends MaybeHeld>(tx: EntityManager, claimed: readonly Row[]): Promise<(Row & Cleared)[]> {

@@ -18,7 +18,7 @@ export class ApprovalCover<Approval extends CoveringApproval> {
   holds({ request, envelope }: BatchedRequest): boolean {
     const { kind, subjectId, about, hash } = this.approval;
     if (!about.includes(request.id)) return false;
-    // Requests that the service composes are exempt from policies and from the limits of the key, so they have no approval.
+    // Requests that the service composes are exempt from policies and from the key's limits, so these requests have no approval.
     if (request.composed || request.enveloped !== (envelope !== undefined)) return false;
     if (kind === 'signing-request') {
       const { shown } = shownRequest(request, envelope);
@@ -29,7 +29,7 @@ export class ApprovalCover<Approval extends CoveringApproval> {
   }
 }
 
-/** Returns the document as processes of the previous version compose the document. */
+/** Returns the document as composed by processes of the previous version. */
 function formerShown({ openpgp: _openpgp, composedBy: _composedBy, ...shown }: Record<string, unknown>) {
   return shown;
 }

@@ -103,7 +103,7 @@ export class ApprovalRenewal {
     const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(requests.map((request) => request.id)) });
     const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
     const held = requests.map((request) => ({ request, envelope: of.get(request.id) }));
-    // The new approval request is composed from these rows, so they must match the original approval request.
+    // The new approval request is composed from these rows, so the rows must match the original approval request.
     const cover = new ApprovalCover(await this.approvals.coveringOf(tx, id));
     if (!held.every((one) => cover.holds(one))) return;
     const versions = await versionsOf(tx, held);

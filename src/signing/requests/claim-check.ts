@@ -19,7 +19,7 @@ const ENDS = ['signing.signed', 'signing.failed'];
 const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', ...ENDS];
 const NOT_LOGGED = {
   code: 'signing.not-logged',
-  detail: 'The request in the database differs from the one in the audit log.',
+  detail: 'The request in the database differs from the request in the audit log.',
 };
 const NEEDED = {
   code: 'approval.needed',
@@ -74,8 +74,9 @@ export class ClaimCheck {
   }
 
   /**
-   * Fails the requests whose requester has lost the right to make them, and returns these requests. A request can wait for hours, in which its credential may be
-   * revoked, limited to other keys, or lose a person behind it. Requests of one caller for one key are checked once.
+   * Marks as failed the requests whose requester has lost the right to make the request, and returns the failed requests. A request can wait for hours. During
+   * that time, the requester's credential may be revoked or limited to other keys, or a user behind the credential may lose the right. Requests from one caller
+   * for one key are checked only once.
    */
   private async failWithoutRight<One extends ClaimedRow>(
     tx: EntityManager,
@@ -100,7 +101,7 @@ export class ClaimCheck {
   }
 }
 
-/** Returns who made a request that needs no approval, and with which credentials, according to the log. */
+/** Returns the requester and the credentials of a request that needs no approval, according to the log. */
 function unheldOf({ requestedBy, ownerId, identity, keyName }: ClaimedRow, about: readonly EntryRow[]): UnheldRequest {
   const { actorKind, actorName, detail } = about.find(({ action }) => action === 'signing.accepted') as EntryRow;
   const own = actorKind === 'api-key' || actorKind === 'oauth-client' ? [requestedBy] : [];
@@ -154,8 +155,8 @@ function detailOf({
 }
 
 /**
- * Returns details that entries of earlier versions do not have. Which version wrote an entry is determined from its logged details and not from its
- * seal, which could have been removed.
+ * Returns the details that are missing from entries written by earlier versions. Which version wrote an entry is determined from its logged details and not
+ * from its seal, which could have been removed.
  */
 function detailOfKey(
   { keyId, ownerId, metadata, composed, identity }: ClaimedRow,

@@ -71,7 +71,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     return (await tx.findBy(SigningRequest, waiting)).map(useOfRequest);
   }
 
-  /** Queues the requests, with a job signal. ApprovalCheck compares each request with its approval when it is claimed. */
+  /** Queues the requests, with a job signal. ApprovalCheck compares each request with its approval when the request is claimed. */
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
     const { approvalId, correlation } = approval;
     const [moved]: [{ id: string }[], number] = await tx.query(
@@ -107,7 +107,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     );
   }
 
-  /** Notifies the waiting caller of a single request. Callers of a batch are not notified, because they poll. */
+  /** Notifies the waiting caller of a single request. Callers of a batch are not notified, because batch callers poll. */
   decided(requestId: string): void {
     this.outbox.committed(SIGNING_QUEUE);
     this.events.emit('signing.moved', { requestId });

@@ -10,12 +10,12 @@ export interface RefusedClaim {
   readonly approvalId: string | null;
 }
 
-/** RefusedClaims ends claimed requests before an attempt. */
+/** RefusedClaims marks claimed requests as FAILED before an attempt is made. */
 @Injectable()
 export class RefusedClaims {
   constructor(private readonly audit: AuditService) {}
 
-  /** Ends claimed requests as FAILED in the transaction that claimed them. The claim does not count as an attempt. */
+  /** Marks claimed requests as FAILED in the transaction that claimed them. The claim does not count as an attempt. */
   async fail(
     tx: EntityManager,
     requests: readonly RefusedClaim[],

@@ -14,7 +14,7 @@ export interface BatchedRequest {
 
 /** A line of the manifest: the text shown to approvers, and the hash of the document that approvers would see for this request alone. */
 export interface ManifestLine {
-  /** Index in the request, from 0. */
+  /** Index of the item in the request, starting at 0. */
   readonly index: number | null;
   readonly requestId: string;
   readonly file: string | null;
@@ -46,7 +46,7 @@ export function shownBatch(batchId: string, batched: readonly BatchedRequest[]):
       size: lines.length,
       manifest: root,
       requester: { person, caller },
-      // The requests of a batch come in one call, and therefore from one caller.
+      // All requests in a batch come from one call and therefore from one caller.
       verified: identity ?? undefined,
       items: lines,
       // The details are not part of the lines, because processes of the previous version compare whole lines.

@@ -72,7 +72,7 @@ export class SignRequestValidator {
   async validate(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
     const { digest, algorithm, content } = digestOf(order);
     const key = await this.keys.active(caller, order.key, keyPurposesFor(purposeOf(order)));
-    // Without a timestamp authority the request could never succeed, so it is not accepted.
+    // Without a timestamp authority, the request could never succeed, so the request is rejected.
     if (order.timestamp) await this.timestamps.assertAny();
     const wrapping =
       order.format === 'raw' ? undefined : await this.wrap(order.format, order, { digest, algorithm, content }, key);
@@ -118,7 +118,7 @@ export class SignRequestValidator {
 
   /** Returns the envelope of a request for a key version other than the validated one. */
   async rewrap({ format, ...request }: SigningRequest, envelope: Envelope, key: ActiveKey): Promise<Envelope> {
-    // The client composed the bytes that OpenPGP signs for one version of the key, so no other version may sign them.
+    // The client composed the bytes that OpenPGP signs for one version of the key, so no other version may sign these bytes.
     if (format === 'raw' || format === 'openpgp') return envelope;
     const order = { scheme: request.scheme, timestamp: envelope.timestamped };
     return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;
@@ -243,7 +243,7 @@ function assertUsable(
     throw new Problem(
       'conflict',
       'certificate.none',
-      `Format ${format} requires a certificate, but key "${key.name}" has none. Import one first.`,
+      `Format ${format} requires a certificate, but key "${key.name}" has no certificate. Import a certificate first.`,
     );
   if (now >= certificate.notAfter)
     throw new Problem(

@@ -14,7 +14,7 @@ import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
 import { assertNotExpired } from '../certificates/certificate-chain.js';
 
-/** Signer makes one attempt at a request whose intent has been committed: the HSM signs, and the format puts the signature into its container. */
+/** Signer makes one attempt to sign a request whose intent has been committed: the HSM signs, and the format puts the signature into its container. */
 @Injectable()
 export class Signer {
   constructor(
@@ -25,7 +25,7 @@ export class Signer {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Makes one attempt. Never throws: errors are outcomes. The state, dates and constraints of the key are checked again. */
+  /** Makes one attempt. Never throws; errors are returned as outcomes. The state, dates and constraints of the key are checked again. */
   async sign(request: Claimed): Promise<SigningOutcome> {
     const started = performance.now();
     let type = 'none';
@@ -96,7 +96,7 @@ export class Signer {
 function assertPublicKey({ publicKeySha256: logged }: Claimed, publicKey: Uint8Array): void {
   if (logged === undefined || logged === createHash('sha256').update(publicKey).digest('base64')) return;
   const detail =
-    'The public key differs from the one recorded when the request was accepted. It was changed in the database.';
+    'The public key differs from the key recorded when the request was accepted. The public key was changed in the database.';
   throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
@@ -112,7 +112,7 @@ function assertSignedDigest({ format, algorithm: asked, envelope }: Claimed, typ
   const algorithm = format === 'raw' ? asked : digestOfFormat(format, type, asked);
   if (toBeSigned !== null && signedDigest?.equals(createHash(algorithm).update(toBeSigned).digest()) === true) return;
   const detail =
-    'The bytes to be signed differ from those recorded when the request was accepted. They were changed in the database.';
+    'The bytes to be signed differ from the bytes recorded when the request was accepted. The bytes were changed in the database.';
   throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
@@ -128,8 +128,8 @@ function wrapped(
 }
 
 /**
- * Converts an error to an outcome. An error that may be temporary releases the request, until the limit on strikes is reached. An unexpected error counts as
- * temporary.
+ * Converts an error to an outcome. An error that may be temporary releases the request until the maximum number of strikes is reached. An unexpected error is
+ * treated as temporary.
  */
 function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =

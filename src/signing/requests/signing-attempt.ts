@@ -23,7 +23,7 @@ export interface NewSigningRequest {
   readonly keyRevision: number;
   /** Facts about the key for the audit log. */
   readonly keyFacts: SigningKeyFacts;
-  /** Limits of the key that count requests. */
+  /** The key's limits on the number of requests. */
   readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
   /** Revision of the evaluated approval policies; absent if no policies were evaluated. */
   readonly policies?: number;

@@ -84,8 +84,8 @@ export class SigningClaims {
   }
 
   /**
-   * Takes requests from processes whose lease has expired. Whether the HSM signed is unknown; the audit entry records this. If such a process resumes, its
-   * outcome is fenced off.
+   * Takes requests from processes whose lease has expired. Whether the HSM created a signature is unknown, which the audit entry records. If such a process
+   * resumes, its outcome is fenced off.
    */
   async reclaim(): Promise<number> {
     const reclaimed = await whenDue(this.db, LEASE_IS_OVER, async (tx) => {

@@ -6,7 +6,7 @@ import type { Claimed } from './signing-attempt.js';
 import { SigningClaims } from './signing-claims.js';
 import { SigningOutcomeRepository } from './signing-outcome.repository.js';
 
-/** SigningExecutor signs in the background: it claims waiting requests and makes one attempt at each. */
+/** SigningExecutor signs in the background: it claims waiting requests and makes one attempt to sign each request. */
 @Injectable()
 export class SigningExecutor {
   constructor(
@@ -18,7 +18,7 @@ export class SigningExecutor {
 
   /** Signs the requests of a job signal. A duplicate signal is harmless, because there is nothing left to claim. */
   async process(requestIds: readonly string[]): Promise<void> {
-    // While the HSM is down, requests keep waiting and no attempt is counted. The sweep finds them later.
+    // While the HSM is down, requests keep waiting and no attempt is counted. The sweep finds the requests later.
     if (!this.vault.health().up) return;
     await this.signAll(await this.claims.claim(requestIds));
   }
@@ -37,7 +37,7 @@ export class SigningExecutor {
   }
 
   private async signAll(claimed: readonly Claimed[]): Promise<void> {
-    // A request whose outcome cannot be written is left to its lease; the other requests continue.
+    // A request whose outcome cannot be written stays claimed until its lease expires; the other requests continue.
     const ended = await Promise.allSettled(claimed.map((request) => this.attempt(request)));
     const lost = ended.find((result) => result.status === 'rejected');
     if (lost !== undefined) throw lost.reason;

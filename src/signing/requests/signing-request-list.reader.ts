@@ -50,7 +50,7 @@ export class SigningRequestListReader {
     const callers = filter.caller === undefined ? undefined : await this.callersOf(caller, filter.caller);
     if (callers?.length === 1) conditions.push(`request.requestedBy = ${bind(callers[0])}`);
     if (callers !== undefined && callers.length > 1) {
-      // Reads the newest requests of each caller by index. PostgreSQL would read all requests of several callers in order to sort them.
+      // Reads each caller's newest requests by index. In a single query for several callers, PostgreSQL would read and sort all of their requests.
       const rest = before === undefined ? conditions : [...conditions, `request.id < ${bind(before)}`];
       conditions.push(`request.id IN (SELECT newest.id FROM unnest(CAST(${bind(callers)} AS text[])) AS who(id) CROSS JOIN LATERAL (
         SELECT request.id FROM signing_request request WHERE ${['request.requestedBy = who.id', ...rest].join(' AND ')}
@@ -72,8 +72,8 @@ export class SigningRequestListReader {
   }
 
   /**
-   * Returns the IDs of the callers with an ID or name. A caller who sees only requests of one owner can name only credentials of this owner, so that names
-   * of other credentials are rejected like unknown names.
+   * Returns the IDs of the callers that match an ID or name. A caller who can see only one owner's requests can specify only that owner's credentials; the name
+   * of any other credential is rejected like an unknown name.
    */
   private async callersOf(caller: Caller, wanted: string): Promise<string[]> {
     if (isId(wanted)) return [wanted.toLowerCase()];

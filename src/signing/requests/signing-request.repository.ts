@@ -20,7 +20,7 @@ import { leaseMs, SIGNING_QUEUE, SWEEP_AFTER_MS } from '../signing-jobs.js';
 import type { SigningRequest } from '../signing-request.entity.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 
-/** Columns of signing_request that a new request fills, by property. */
+/** Columns of signing_request that are set for a new request, by property name. */
 const COLUMNS = {
   id: 'uuid',
   status: 'text',

@@ -92,8 +92,8 @@ export class SigningRequestsReader {
   }
 
   /**
-   * Returns the request for this digest and key version: a signed request of any caller, or else the caller's newest request that has not failed. Pending
-   * requests of other callers do not count, because the other callers could withdraw them.
+   * Returns the request for this digest and key version: a signed request of any caller, or else the caller's newest request that has not failed. Other
+   * callers' pending requests are ignored, because those callers could withdraw the requests.
    */
   async about(
     caller: Caller,
@@ -112,7 +112,7 @@ export class SigningRequestsReader {
     return { id, view: viewOf(request), mark: signingMarkOf(request), final: isFinalSigningStatus(request.status) };
   }
 
-  /** Adds the certificate chain and, unless it is present, the timestamp. */
+  /** Adds the certificate chain and, if missing, the timestamp. */
   async shown(request: ShownRequest): Promise<ShownRequest> {
     if (request.certificateId === null && !request.enveloped) return request;
     const { timestampToken = await this.tokenOf(request) } = request;

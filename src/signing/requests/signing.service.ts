@@ -35,7 +35,7 @@ export interface OwnSignature {
 const PATH = '/api/v1/sign/requests';
 const ABOUT_THE_KEY = /^(?:signing-key|key-policy)\./;
 const MAX_ATTEMPTS = 3;
-/** Maximum wait for a request in progress if a call repeats its Idempotency-Key. */
+/** Maximum time in seconds that a call with a repeated Idempotency-Key waits for a request in progress. */
 const REPEAT_WAIT_S = 10;
 
 /** Reports whether a refusal may be due to the cached state of the key, which can be seconds old. */
@@ -77,7 +77,7 @@ export class SigningService {
   }
 
   /**
-   * Checks, before the digest is known, whether `submit` would sign immediately. Limits that count requests are not checked. Nothing is recorded.
+   * Checks, before the digest is known, whether `submit` would sign immediately. Limits on the number of requests are not checked. Nothing is recorded.
    *
    * @throws the Problems of `submit`, and `approval.needed` (forbidden) if approval is required
    */
@@ -87,7 +87,7 @@ export class SigningService {
     if (request.requirement !== undefined) throw needsApproval();
   }
 
-  /** Signs a recorded request and settles it, unless an earlier call, a worker or the approvers are responsible for it. */
+  /** Signs and settles a recorded request, unless an earlier call, a worker or the approvers are responsible for the request. */
   private async finish(request: NewSigningRequest, id: string): Promise<ShownRequest> {
     const { row, keyRevision, envelope, keyFacts } = request;
     if (id !== row.id) return this.repeated(request, id);
@@ -98,7 +98,7 @@ export class SigningService {
     return this.requests.shown(signedOrThrow(row, outcome, settledAt));
   }
 
-  /** Returns the request of the first call to a repeated call, which waits for the outcome as the first call does. */
+  /** Returns the first call's request if a call is repeated. The repeated call waits for the outcome like the first call. */
   private async repeated({ row, caller, use }: NewSigningRequest, id: string): Promise<ShownRequest> {
     const waits = row.status === 'PROCESSING';
     const request = await this.requests.findRepeated(caller, id, { use, seconds: waits ? REPEAT_WAIT_S : 0 });
@@ -170,7 +170,7 @@ function signedOrThrow(row: SigningRow, outcome: SigningOutcome, settledAt: Date
 function late(id: string, code?: string): Problem {
   const why =
     code === undefined ? 'The signature was completed too late and was discarded.' : 'The request is not signed yet.';
-  const next = `It is stored and will be retried. Read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`;
+  const next = `The request is stored and will be retried. Read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`;
   return new Problem('unavailable', code ?? 'signing.late', `${why} ${next}`, {
     retryAfter: 2,
     instance: `${PATH}/${id}`,

@@ -80,8 +80,8 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Returns the fault of the clock, or an empty string if there is no fault. More than half of all servers must respond, and the median of their times must
-   * be close to the local clock.
+   * Returns a description of the clock's fault, or an empty string if the clock has no fault. More than half of all servers must respond, and the median of
+   * their times must be close to the local clock.
    */
   private judge(offsets: number[]): string {
     if (offsets.length * 2 <= this.servers.length)

@@ -82,10 +82,7 @@ function believed<Result>(check: () => Result): Result {
   }
 }
 
-/**
- * Asserts that the token has no elements other than the elements that RFC 5652 defines. The parser ignores other elements, in which a sender could add
- * arbitrary bytes.
- */
+/** Asserts that the token contains only elements that RFC 5652 defines. The parser ignores other elements, which a sender could use to add arbitrary bytes. */
 function assertNothingElse(token: Buffer): void {
   const [, explicit, ...rest] = elementsOfSequence(token);
   const [signed, ...beside] = elementsInside(explicit);

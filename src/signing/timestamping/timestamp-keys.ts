@@ -30,7 +30,7 @@ export class TimestampKeys {
   async current(): Promise<{ key: ActiveKey; stamper: Stamper }> {
     const key = await this.key();
     const certificate = key.certificateId === null ? undefined : await this.certificates.get(key.certificateId);
-    if (certificate === undefined) throw notSetUp(`Key "${key.name}" has no certificate yet. Import one.`);
+    if (certificate === undefined) throw notSetUp(`Key "${key.name}" has no certificate yet. Import a certificate.`);
     if (this.clock.now() >= certificate.notAfter)
       throw new Problem(
         'conflict',

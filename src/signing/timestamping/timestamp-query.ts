@@ -33,7 +33,7 @@ export interface TimestampQuery {
   readonly algorithm: FormatDigest;
   /** OBJECT IDENTIFIER of the requested policy, DER. */
   readonly policy?: Buffer;
-  /** INTEGER in DER: the nonce of the query, converted to DER, because clients that fill the nonce with random bytes do not always send DER. */
+  /** Nonce of the query as an INTEGER, re-encoded in DER because clients that fill the nonce with random bytes do not always send DER. */
   readonly nonce?: Buffer;
   /** Whether the response must include the authority's certificate. */
   readonly certificates: boolean;
@@ -84,7 +84,7 @@ function leastOctets({ contents }: DerElement): Buffer {
   return contents.subarray(start);
 }
 
-/** Reports whether an octet only repeats the sign of the next one. */
+/** Reports whether an octet only repeats the sign bit of the next octet. */
 function isIdle(octet = 0, next = 0): boolean {
   return octet === (next < 0x80 ? 0 : 0xff);
 }

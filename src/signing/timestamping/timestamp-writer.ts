@@ -81,12 +81,12 @@ export function messageImprint(algorithm: FormatDigest, digest: Buffer): Buffer 
   return sequence(sequence(oid(DIGEST_OID[algorithm]), nullValue), octetString(digest));
 }
 
-/** Returns a TimeStampResp with a token, DER. */
+/** Returns a DER-encoded TimeStampResp that contains a token. */
 export function granted(token: Buffer): Buffer {
   return sequence(sequence(integer(GRANTED)), token);
 }
 
-/** Returns a TimeStampResp that states the reason for the rejection, DER. */
+/** Returns a DER-encoded TimeStampResp with the reason for the rejection. */
 export function rejected({ failure, message }: TimestampRefusal): Buffer {
   const bit = FAILURE_BITS[failure];
   // A BIT STRING of named bits ends with its last 1 (X.690 section 11.2.2).

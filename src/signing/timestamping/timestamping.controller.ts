@@ -18,7 +18,7 @@ export class TimestampingController {
 
   /**
    * Issue a timestamp
-   * @remarks Issues an RFC 3161 timestamp. Rejected queries get HTTP 200 with the PKIStatus `rejection`.
+   * @remarks Issues an RFC 3161 timestamp. A rejected query returns HTTP 200 with the PKIStatus `rejection`.
    */
   @Post()
   @HttpCode(200)
@@ -38,7 +38,7 @@ export class TimestampingController {
 
   /**
    * Issue a timestamp by key
-   * @remarks Issues a timestamp to a client that cannot send credentials. The URL contains an API key that is limited to timestamps.
+   * @remarks Issues an RFC 3161 timestamp to a client that cannot send credentials in a header. The URL contains an API key that is limited to timestamps.
    */
   @Post(':key')
   @HttpCode(200)
@@ -59,7 +59,7 @@ export class TimestampingController {
 
   /**
    * Get the timestamp chain
-   * @remarks Returns the certificate chain for verifying timestamps, as PEM.
+   * @remarks Returns the timestamp authority's certificate chain (PEM), which is needed to verify timestamps.
    */
   @Get('chain.pem')
   @Public()

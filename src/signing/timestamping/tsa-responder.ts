@@ -8,7 +8,7 @@ import { type TimestampRequester, TimestampRepository } from './timestamp.reposi
 import { readQuery, TimestampRefusal } from './timestamp-query.js';
 import { granted, rejected } from './timestamp-writer.js';
 
-/** TsaResponder answers timestamp clients: it returns a TimeStampResp for a TimeStampReq. Rejections are also protocol responses. */
+/** TsaResponder answers timestamp clients: it returns a TimeStampResp for a TimeStampReq. A rejection is also returned as a TimeStampResp. */
 @Injectable()
 export class TsaResponder {
   private readonly logger = new Logger(TsaResponder.name);

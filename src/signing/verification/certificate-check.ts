@@ -15,9 +15,9 @@ export interface CertificateFinding {
 type Chain = readonly X509Certificate[];
 
 /**
- * certificateCheckOf checks the certificate of a signature against the certificates that were onboarded for the key version that made the signature. The
- * sender of a message chooses its certificates, so they only select an onboarded chain. Every certificate in the message and every certificate that the
- * signature names must belong to one onboarded chain, and the path is built only from that chain.
+ * certificateCheckOf checks the certificate of a signature against the certificates that were onboarded for the key version that made the signature. The sender
+ * of a message chooses its certificates, so the certificates are used only to select an onboarded chain. Every certificate in the message and every certificate
+ * that the signature names must belong to one onboarded chain, and the path is built only from that chain.
  *
  * @param at the time at which the path must be valid: now, or the time in a verified timestamp
  * @returns undefined if neither the message nor the record has a certificate

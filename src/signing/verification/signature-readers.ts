@@ -12,10 +12,10 @@ import { OPENPGP_DOCUMENTS } from '../formats/openpgp.format.js';
 import type { CertificateId } from '../formats/signing-certificate.js';
 import { JsonRefused, readJsonObject } from '../../platform/json/strict-json.js';
 
-/** BadSignature means that the bytes are not a signature of the expected format. The message is shown to the caller. */
+/** BadSignature means that the bytes are not a signature in the expected format. The message is shown to the caller. */
 export class BadSignature extends Error {}
 
-/** A file and its signature as a caller sent them for verification. */
+/** A file and its signature, as sent by the caller for verification. */
 export interface FileToVerify {
   readonly digest: Buffer;
   readonly algorithm: DigestAlgorithm;
@@ -40,8 +40,8 @@ export interface SignatureClaim {
   /** The bare signature value. */
   readonly signature: Buffer;
   /**
-   * Certificates in the message, starting with the signer's certificate. The sender chooses these certificates, so they are compared with the onboarded
-   * certificates and never trusted.
+   * Certificates in the message, starting with the signer's certificate. The sender chooses these certificates, so the certificates are compared with the
+   * onboarded certificates and never trusted.
    */
   readonly certificates: readonly X509Certificate[];
   /**
@@ -65,7 +65,7 @@ interface KeyHint {
 /** Key IDs that earlier versions of the service wrote into DSSE signatures: key and version, or a SHA-256 in base64. Other tools use other IDs. */
 const OWN_KEY_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.\d+|[A-Za-z0-9+/]{43}=)$/;
 
-/** Returns a hint of the signature that identifies a key other than `publicKey`, or undefined. */
+/** Returns the key hint in a signature if the hint identifies a key other than `publicKey`; otherwise returns undefined. */
 export function otherKeyIn(
   { keyHints = [] }: SignatureClaim,
   keyName: string,
@@ -218,7 +218,7 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
 
 const BUNDLE_CONTENTS = ['messageSignature', 'dsseEnvelope'] as const;
 
-/** Parses a Sigstore bundle v0.3. Rejects a bundle with any other or additional content, because verifiers could disagree on which content counts. */
+/** Parses a Sigstore bundle v0.3. Rejects a bundle with any other or additional content, because verifiers could disagree on which content to use. */
 function bundleOf(bytesOfBundle: Buffer, content: (typeof BUNDLE_CONTENTS)[number]): Record<string, unknown> {
   const bundle = json(bytesOfBundle.toString());
   if (bundle['mediaType'] !== SIGSTORE_BUNDLE) throw new BadSignature(`its mediaType is not "${SIGSTORE_BUNDLE}"`);
@@ -243,7 +243,7 @@ function hintsOfBundle(content: Record<string, unknown>): KeyHint[] {
   return publicKey === undefined ? [] : hint('sigstore', record(publicKey)['hint']);
 }
 
-/** Returns the hint as a list. An empty hint counts as absent, as in Protobuf. */
+/** Returns the hint as a list. An empty hint is treated as absent, as in Protobuf. */
 function hint(kind: KeyHint['kind'], text: unknown): KeyHint[] {
   if (text === undefined || text === null || text === '') return [];
   if (typeof text !== 'string') throw new BadSignature('its key hint is not a string');

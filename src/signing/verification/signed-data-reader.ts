@@ -27,7 +27,7 @@ const SET = 0x31;
 const CONTEXT_0 = 0xa0;
 const CONTEXT_1 = 0xa1;
 
-/** A parsed SignedData of one signer (RFC 5652 section 5), not verified yet. */
+/** A parsed SignedData with one signer (RFC 5652 section 5), not verified yet. */
 interface TakenApart extends SignatureClaim {
   /** EncapsulatedContentInfo: the content, if it is included. */
   readonly content: DerElement | undefined;
@@ -61,8 +61,8 @@ export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature
 };
 
 /**
- * Parses SignedData. Most of a CMS is not signed, so elements that this service does not write are rejected: a sender could use them to add arbitrary
- * bytes, and other verifiers might read them.
+ * Parses SignedData. Most of a CMS is not signed, so elements that this service does not write are rejected: a sender could use such elements to add arbitrary
+ * bytes, and other verifiers might interpret these bytes.
  */
 function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   const [type, explicit, ...rest] = derElements(tagged(only(file), DER.sequence).contents);
@@ -123,7 +123,7 @@ function readSigner(
   if (messageDigest === undefined) throw new BadSignature('it has no messageDigest');
   const ordered = inOrder(certificates, required(issuerAndSerial));
   if (attributeOf(attributes, CONTENT_TYPE)?.raw.equals(contentType.raw) !== true)
-    throw new BadSignature('its content type differs from the signed one');
+    throw new BadSignature('its content type differs from the signed content type');
   return {
     scheme,
     algorithm,
@@ -177,7 +177,7 @@ function schemeNamed({ raw }: DerElement, algorithm: FormatDigest): SignatureSch
 }
 
 /**
- * Returns the value of an attribute, or undefined if it is absent. An attribute that occurs twice or has several values makes the signature
+ * Returns the value of an attribute, or undefined if the attribute is absent. An attribute that occurs twice or has several values makes the signature
  * malformed.
  */
 function attributeOf(attributes: DerElement, type: string): DerElement | undefined {

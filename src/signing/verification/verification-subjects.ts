@@ -129,8 +129,8 @@ export class VerificationSubjects {
   }
 
   /**
-   * Returns the keys that signed this digest, regardless of the number of requests, so that the caller does not have to know the key. A key for a
-   * purpose other than code or documents must be specified, because its signature over a digest proves nothing about a file.
+   * Returns the keys that signed this digest, regardless of the number of requests, so that the caller does not have to specify the key. A key for a purpose
+   * other than code or documents must be specified, because its signature over a digest proves nothing about a file.
    */
   private async signersOf(digest: Buffer, { scheme, version, format }: VerificationOrder): Promise<CandidateSigner[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(

@@ -15,7 +15,8 @@ export class VerificationController {
 
   /**
    * Verify a signature
-   * @remarks Verifies a signature by a key of this service, including its certificate and timestamp. An invalid signature is a result, not an error.
+   * @remarks Verifies a signature that was made with a key of this service, including the certificate and timestamp. For an invalid signature, the call
+   * succeeds and `valid` is false.
    */
   @Post()
   @HttpCode(200)

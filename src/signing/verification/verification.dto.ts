@@ -12,7 +12,11 @@ import type { CheckName, Verification } from './verification.service.js';
 const MAX_BASE64 = 64_000;
 
 export class VerifyBody {
-  /** ID of one of your signing requests. The request provides digest, algorithm, scheme, format and key, and also the signature unless you send one. A value that differs from the request is rejected. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /**
+   * ID of one of your signing requests. The signing request provides the digest, algorithm, scheme, format and key, and also the signature unless you send a
+   * signature. A value that differs from the signing request is rejected.
+   * @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11
+   */
   @Optional(IdRef()) requestId?: string;
   /** Base64-encoded hash of the file. For `openpgp`, hash the document, the hashed part of the signature and its trailer (RFC 9580 section 5.2.4). @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @ValidateIf(({ requestId, digest }: VerifyBody) => requestId === undefined || digest !== undefined)
@@ -22,7 +26,7 @@ export class VerifyBody {
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string;
   /** Base64-encoded signature, or base64-encoded file that contains the signature, as returned by the signing endpoints. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) signature?: string;
-  /** Name or ID of the signing key. Defaults to the keys that signed this digest, or else the configured key. @example default */
+  /** Name or ID of the signing key. Defaults to the keys that signed this digest; if there are none, to the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
   /** Version of the key. Defaults to any version. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
@@ -70,7 +74,7 @@ export class VerificationView {
   valid: boolean;
   @ApiProperty({ type: [CheckView] }) checks: CheckView[];
   key: VerifyingKeyView;
-  /** Time of the timestamp, if the timestamp is valid. @example 2027-01-31T12:00:00Z */
+  /** Time in the timestamp, if the timestamp is valid. @example 2027-01-31T12:00:00Z */
   signedBefore?: Date;
   /** Subject of the key's certificate. @example 'CN=Release signing, O=Example Ltd' */
   subject?: string;

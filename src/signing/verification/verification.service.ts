@@ -45,7 +45,7 @@ export interface Verification {
   /** True if every check passed. */
   readonly valid: boolean;
   readonly checks: readonly VerificationCheck[];
-  /** The key that made the signature. If no key did, the key that the caller specified, or the configured key. */
+  /** The key that made the signature. If no key made the signature, the key that the caller specified, or else the configured key. */
   readonly key: { readonly id: string; readonly name: string; readonly version?: number };
   /** The time in a verified timestamp. */
   readonly signedBefore?: Date;
@@ -71,7 +71,7 @@ const READERS: Record<SignatureFormat, SignatureReader> = {
   openpgp: readOpenPgp,
 };
 
-/** VerificationService verifies signatures of this service with public data only. The HSM is not called. */
+/** VerificationService verifies signatures made by this service, using only public data. The HSM is not called. */
 @Injectable()
 export class VerificationService {
   private readonly verifier = new PublicVerifier();

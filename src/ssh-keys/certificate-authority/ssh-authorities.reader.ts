@@ -54,7 +54,7 @@ export class SshAuthoritiesReader {
     return this.cursors.newest(`ssh-revocations ${authorityId}`, query, page);
   }
 
-  /** Returns whether a certificate of this authority is revoked, according to the entire signed log. Throws the problems of RightsLedger.latest. */
+  /** Reports whether a certificate of this authority is revoked, according to the entire signed log. Throws the problems of RightsLedger.latest. */
   async isRevoked(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     return (await this.revokedOf(authority, [certificate], true)).has(certificate.id);
   }

@@ -20,7 +20,7 @@ export interface AuthorityOrder {
   readonly type: AuthorityKeyType;
 }
 
-/** SshAuthoritiesService manages certificate authorities. Their keys are in the HSM. */
+/** SshAuthoritiesService manages certificate authorities, whose keys are stored in the HSM. */
 @Injectable()
 export class SshAuthoritiesService {
   constructor(

@@ -183,7 +183,7 @@ export class SshCaController {
 
   /**
    * Revoke an SSH certificate
-   * @remarks Revokes a certificate or a key. Hosts reject the certificate or key once they have updated their revocation list.
+   * @remarks Revokes a certificate or a key. Hosts reject the certificate or key after their revocation list has been updated.
    */
   @Post(':id/revocations')
   @HttpCode(204)

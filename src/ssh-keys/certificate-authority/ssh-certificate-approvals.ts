@@ -120,7 +120,7 @@ export class SshCertificateApprovals {
 
   /**
    * Asserts, in the transaction that writes the successor of a certificate, that the log contains no successor. The row of a successor alone does not prevent a
-   * second one, because its `renews` column can be cleared in the database. Throws Problem `ssh-renewal.renewed`.
+   * second successor, because its `renews` column can be cleared in the database. Throws Problem `ssh-renewal.renewed`.
    */
   async assertNotRenewed(tx: EntityManager, certificateId: string): Promise<void> {
     await advisoryLock(tx, `ssh-certificate ${certificateId}`);

@@ -55,7 +55,7 @@ export class SshCertificateSigner {
     const clearance = await this.approvals.clearance(authority, row);
     if (clearance === 'refused') {
       const detail =
-        'The certificate to sign differs from the approved one, or from the request in the audit log. Request it again.';
+        'The certificate to sign differs from the approved certificate, or from the request in the audit log. Request it again.';
       await this.fail(row, 'ssh-ca.not-approved', detail);
     } else if (clearance === 'covered') {
       const certificate = await this.certificateOf(authority, row, request);

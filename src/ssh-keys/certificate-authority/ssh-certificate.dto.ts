@@ -35,7 +35,7 @@ const areNetworks = (text: unknown) =>
 
 /** SshRenewalTermsBody describes how a host may renew its certificate without further approval. */
 export class SshRenewalTermsBody {
-  /** Latest expiry of a renewed certificate. @example 2028-01-01T00:00:00Z */
+  /** Latest expiration time of a renewed certificate. @example 2028-01-01T00:00:00Z */
   @Moment() @MinDate(new Date(0)) until: Date;
   /** Addresses from which a renewal is accepted. Defaults to any address. @example 192.0.2.7 */
   @IsOptional()
@@ -54,7 +54,7 @@ export class SshRenewalTermsBody {
 export class IssueSshCertificateBody {
   /** Public key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-  /** Key ID, which sshd writes to its log. @example ann@example.org */
+  /** Key ID of the certificate, which sshd writes to its log. @example ann@example.org */
   @Text(0, 255) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) keyId: string;
   /** Login names or host names for which the certificate is valid. */
   @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
@@ -73,7 +73,7 @@ export class IssueSshCertificateBody {
   sourceAddress?: string;
   /** User certificates only: the command to which the certificate is restricted (force-command). @example /usr/bin/backup */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-  /** User certificates only: permissions that the certificate grants in addition to command execution. Defaults to a terminal (`permit-pty`). */
+  /** User certificates only: permissions that the certificate grants in addition to command execution. Defaults to `permit-pty` (terminal allocation). */
   @Optional(ListOf(OneOf(EXTENSIONS), { max: EXTENSIONS.length, example: ['permit-pty'] })) extensions?: Extension[];
   /**
    * Host certificates only: allows the host to renew the certificate itself, with the same names and lifetime. If omitted, renewal is not allowed.
@@ -115,13 +115,16 @@ export class SshCertificateView {
    * @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann'
    */
   certificate: string;
-  /** `ISSUED`: signed. `READY`: being signed. `PENDING_APPROVAL`: waiting for approval. `FAILED`: will not be signed. */
+  /**
+   * `ISSUED`: the certificate is signed. `READY`: the certificate is being signed. `PENDING_APPROVAL`: the certificate is waiting for approval. `FAILED`: the
+   * certificate will not be signed.
+   */
   @ApiProperty({ enum: SHOWN_STATUSES, example: 'ISSUED' }) status: ShownStatus;
   /** ID of the approval that a policy requires. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   /** Host certificates only: time until which the host can renew the certificate itself. @example 2028-01-01T00:00:00.000Z */
   renewableUntil?: string;
-  /** ID of the certificate that this certificate replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the certificate that was renewed by this certificate. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   renews?: string;
   /**
    * Name of the user, API key, client or run that requested the certificate. Not present for certificates issued by earlier versions.
@@ -159,7 +162,7 @@ export class IssuedSshCertificateView extends SshCertificateView {
 
 export class SshCertificatePage {
   items: IssuedSshCertificateView[];
-  /** Cursor of the next page. null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Cursor of the next page; null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<IssuedCertificate>): SshCertificatePage {

@@ -11,7 +11,7 @@ export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
 
 /** RenewalTerms describes how a host may renew its own certificate. */
 export interface RenewalTerms {
-  /** Latest expiry of a renewed certificate (RFC 3339). */
+  /** Latest expiration time of a renewed certificate (RFC 3339). */
   readonly until: string;
   /** Addresses and CIDRs from which a renewal is accepted, separated by commas. Null means any address. */
   readonly sourceAddress: string | null;
@@ -74,7 +74,7 @@ export class SshCertificate {
   @Column('timestamptz')
   validBefore: Date;
 
-  /** Text of a `-cert.pub` file. Null until the certificate is signed. */
+  /** Content of the `-cert.pub` file. Null until the certificate is signed. */
   @Column('text', { nullable: true })
   certificate: string | null;
 

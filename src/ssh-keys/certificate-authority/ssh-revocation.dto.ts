@@ -27,7 +27,7 @@ export class SshRevocationView {
 export class SshRevocationPage extends PageOf(SshRevocationView) {}
 
 export class RevokeSshCertificateBody {
-  /** What to revoke: a certificate by its serial number or key ID, or a key in every form. */
+  /** Type of `value`: the serial number or key ID of a certificate, or a public key, which is revoked together with all of the key's certificates. */
   @OneOf(REVOCATION_KINDS, { example: 'serial' }) kind: RevocationKind;
   /** Serial number in decimal, key ID, or public key. @example "17" */
   @Text(0, 20_000)

@@ -32,11 +32,11 @@ export class SshKeyLocation {
   @Column('int', { nullable: true })
   line: number | null;
 
-  /** Ordinal of the line among the lines of the same key in one file. */
+  /** Ordinal of the line among the lines with the same key in one file. */
   @Column('int', { default: 1 })
   occurrence: number;
 
-  /** Options of the line as written. */
+  /** Options on the line, exactly as written. */
   @Column('text', { nullable: true })
   options: string | null;
 
@@ -60,7 +60,7 @@ export class SshKeyLocation {
   @Column('timestamptz')
   lastSeen: Date;
 
-  /** Time at which the file was first read without the key. Null while the key is present. */
+  /** Time at which the file was first found without the key. Null while the key is present. */
   @Column('timestamptz', { nullable: true })
   goneAt: Date | null;
 }

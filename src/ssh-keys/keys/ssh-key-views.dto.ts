@@ -13,7 +13,7 @@ type FilePossession = (typeof POSSESSIONS)[number];
 export class SshKeyFindingView {
   @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' }) rule: FindingRule;
   @ApiProperty({ enum: FINDING_SEVERITIES, example: 'LOW' }) severity: FindingSeverity;
-  /** ID of the line or file that the finding concerns. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the location (line or file) to which the finding applies. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   locationId?: string;
   /** @example 'The line has no from=, command= or restrict option that limits its use.' */
   detail: string;
@@ -33,7 +33,7 @@ export class SshKeyLoginView {
   /** Source address of the login. @example 192.0.2.7 */
   source: string;
   /**
-   * Line in the host's log.
+   * Line in the host's log that records the login.
    * @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og'
    */
   evidence: string;
@@ -67,7 +67,7 @@ export class SshKeyView {
   /** ID of the key that replaced this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
   /**
-   * Time of the oldest evidence of the key: its first sighting, or the date of a file owned by root. A public key itself has no date.
+   * Time of the key's oldest evidence: when the service first recorded the key, or the modification time of a file owned by root, whichever is earlier.
    * @example 2024-03-01T08:00:00Z
    */
   knownSince: Date;
@@ -114,15 +114,15 @@ export class SshKeyLocationView {
   path: string;
   /** @example 3 */
   line?: number;
-  /** Options of the line, as written. @example 'from="192.0.2.0/24",no-pty' */
+  /** Options on the line, exactly as written. @example 'from="192.0.2.0/24",no-pty' */
   options?: string;
   /** @example deploy@build-7 */
   comment?: string;
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
   /**
-   * For a private key file. `claimed`: reported by the host, which the owner of the file can forge. `proven`: the file was used to create a
-   * signature (time: `provenAt`).
+   * For a private key file. `claimed`: the host reported that the file contains the key, which the file's owner can forge. `proven`: a signature was created
+   * with the file at `provenAt`.
    */
   @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' }) possession?: FilePossession;
   /** @example 2026-11-20T14:00:00Z */
@@ -133,7 +133,7 @@ export class SshKeyLocationView {
   firstSeen: Date;
   /** @example 2026-11-20T02:00:00Z */
   lastSeen: Date;
-  /** Time at which the file was first read without the key. Null while the key is present. @example 2026-11-20T02:00:00Z */
+  /** Time at which the file was first found without the key. Null while the key is present. @example 2026-11-20T02:00:00Z */
   goneAt?: Date;
 
   static of(location: SshKeyLocation): SshKeyLocationView {

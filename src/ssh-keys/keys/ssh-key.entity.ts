@@ -48,8 +48,8 @@ export class SshKey {
   replacedBy: string | null;
 
   /**
-   * Time of the oldest evidence of the key that no host account can forge: when the service first recorded the key, or the last write to a file owned by root
-   * that contained the key, whichever is earlier.
+   * Time of the key's oldest evidence that no host account can forge: when the service first recorded the key, or the last write to a file owned by root that
+   * contained the key, whichever is earlier.
    */
   @Column('timestamptz', { default: () => 'now()' })
   knownSince: Date;

@@ -9,7 +9,7 @@ import type { LoginSubject, SshLoginRule } from '../certificate-authority/ssh-lo
 
 /** Matches `{claim}`, `{/pointer/to/claim}`, and `{email:local}`, which is the part of a claim before the @. */
 const CLAIM = /\{([^{}:]{1,200})(:local)?\}/g;
-/** Matches values that a claim may contribute to a name. They contain no characters with a special meaning to sshd, to a shell or in a path. */
+/** Matches values that a claim may contribute to a name. The pattern excludes characters with a special meaning to sshd, in a shell or in a path. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 /** Matches a principal of a rule in which each claim has been replaced by a letter. */
 const NAME = /^[A-Za-z0-9_.@:-]{1,255}$/;

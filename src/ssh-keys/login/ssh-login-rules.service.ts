@@ -17,7 +17,7 @@ import { type RuleVerdict, ruleVerdict, isOnlyClaims } from './login-principals.
 import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** Maximum number of rules per trial. Users cannot review more. */
+/** Maximum number of rules per trial. Users cannot review more rules than this. */
 const MAX_TRIED = 1000;
 
 export type SshLoginRuleOrder = Omit<SshLoginRule, 'id' | 'revision' | 'createdAt' | 'updatedAt' | 'seal'>;

@@ -5,7 +5,7 @@ import { LOGIN_SUBJECTS, type LoginSubject } from '../certificate-authority/ssh-
 /** TriedCallerBody describes a caller as input to the rules. */
 export class TriedCallerBody {
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-  /** Claims of a workload's token, or `email`, `sub` and `provider` of a user. The claims are not stored. */
+  /** Claims in a workload's token, or `email`, `sub` and `provider` of a user. The claims are not stored. */
   @JsonObject(12_288, { example: { email: 'ann@example.org' } }) claims: Record<string, unknown>;
 }
 
@@ -23,7 +23,7 @@ export class RuleVerdictView {
   fault?: (typeof RULE_FAULTS)[number];
   /** Name of the claim that does not meet the condition. @example ref */
   claim?: string;
-  /** Values of the claim that the rule accepts. @example ["refs/tags/v*"] */
+  /** Claim values that the rule accepts. @example ["refs/tags/v*"] */
   wanted?: string[];
   /** Actual values of the claim. Empty if the claim is absent. @example ["refs/heads/main"] */
   given?: string[];

@@ -94,7 +94,7 @@ export class SshLoginRulesController {
 
   /**
    * Get an SSH login rule
-   * @remarks Returns a login rule with its ETag.
+   * @remarks Returns an SSH login rule with its ETag.
    */
   @Get(':id')
   @Needs('keys:read')

@@ -43,11 +43,14 @@ export class SshLoginRuleBody {
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs separated by commas' })
   sourceAddress?: string;
-  /** Whether the certificates are valid only from the address of the request. */
+  /** Whether the certificates are valid only from the source address of the certificate request. */
   @Optional(Flag()) bindAddress?: boolean = false;
   /** Command to which the certificates are restricted (force-command). @example /usr/bin/deploy */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-  /** Permissions that the certificates grant in addition to command execution. Defaults to a terminal (`permit-pty`) for users, and to none for workloads. */
+  /**
+   * Permissions that the certificates grant in addition to command execution. Defaults to `permit-pty` (terminal allocation) for users, and to no permissions
+   * for workloads.
+   */
   @Optional(ListOf(OneOf(EXTENSIONS), { unique: true, example: ['permit-pty'] })) extensions?: string[];
   @Optional(Flag()) enabled?: boolean = true;
 

@@ -30,8 +30,8 @@ const PAUSE = `interval '7 days'`;
 const MAX_SKIPPED = 100;
 
 /**
- * AgedKeys requests rotations of keys that exceed the age limit, if the new private key can be delivered to its holder automatically. This includes keys in the
- * custody of the service or the HSM, and keys of a managed host with exactly one known file. Possession of the old key must be proven from that file before
+ * AgedKeys requests rotations of keys that exceed the age limit, if the new private key can be delivered to its holder automatically. Eligible keys are keys in
+ * the custody of the service or the HSM, and keys of a managed host with exactly one known file. Possession of the old key must be proven from that file before
  * anything is changed. Keys held by users must be rotated manually.
  */
 @Injectable()
@@ -110,7 +110,7 @@ function orderOf({ settings }: RotationPolicy, { id, nextCustody: custody, holde
   return { keyId: id, custody, dryRun: false, settings: rules };
 }
 
-/** Returns the author of the policy as the caller. Rotations of the policy count as requested by the author, who therefore cannot approve them. */
+/** Returns the author of the policy as the caller. The author is the requester of the policy's rotations and therefore cannot approve these rotations. */
 function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
   const origin = { requestId: `policy ${id} ${newId()}`, address: '' };
   return callerOfOrder(madeBy, { ownerId, using: ['keys:rotate'], origin });

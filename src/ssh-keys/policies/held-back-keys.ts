@@ -16,8 +16,8 @@ interface Claimed {
 }
 
 /**
- * HeldBackKeys records keys that a policy does not rotate because only the host reports the evidence: a file that contains the private key, or the date of the
- * file. Anyone with access to the account can forge both, and would receive the new key.
+ * HeldBackKeys records keys that a policy does not rotate because the evidence comes only from the host: the file that contains the private key, or the file's
+ * modification time. Anyone with access to the account could forge this evidence and would then receive the new key.
  */
 @Injectable()
 export class HeldBackKeys {

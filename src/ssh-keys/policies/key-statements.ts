@@ -1,6 +1,6 @@
 import type { EntryRow } from '../../audit/entries/entry-row.js';
 
-/** KeyStatement is an audit entry that states facts about an SSH key. */
+/** KeyStatement is an audit entry that records facts about an SSH key. */
 export type KeyStatement = Pick<EntryRow, 'id' | 'detail'>;
 
 interface StatedFacts {
@@ -11,7 +11,7 @@ interface StatedFacts {
   readonly heirBy: KeyStatement | undefined;
 }
 
-/** statedFacts returns the facts about a key after these statements, oldest first. Each statement changes only the facts that it names. */
+/** statedFacts applies these statements, oldest first, and returns the resulting facts about a key. Each statement changes only the facts that it contains. */
 export function statedFacts(statements: readonly KeyStatement[]): StatedFacts {
   let facts: StatedFacts = { fingerprint: undefined, custody: undefined, owner: null, heirBy: undefined };
   for (const statement of statements) {

@@ -14,7 +14,7 @@ const MAX_PREDECESSORS = 100;
 
 /**
  * LoggedKeys compares the facts that decide whether a policy rotates a key with the audit log. Scans never set these facts: the fingerprint, custody and owner
- * of a key are always stated by a user or by a rotation, and each statement has an entry.
+ * of a key are always set by a user or by a rotation, and each change has an audit entry.
  */
 @Injectable()
 export class LoggedKeys {
@@ -39,7 +39,7 @@ export class LoggedKeys {
     const { edits } = await this.ledger.latest();
     const statements = await this.statements(key.id);
     const newest = edits.get(key.id);
-    // The ledger keeps the number of the newest statement, so the removal of its entry does not restore an earlier statement.
+    // The ledger keeps the number of the newest statement, so removing that statement's entry does not make an earlier statement effective again.
     if (newest !== undefined && !statements.some(({ detail }) => detail['edit'] === newest)) return false;
     const { fingerprint, custody, owner, heirBy } = statedFacts(statements);
     if (fingerprint !== key.fingerprint || custody !== key.custody) return false;
@@ -59,7 +59,7 @@ export class LoggedKeys {
     return null;
   }
 
-  /** Returns the entries that state facts about a key, oldest first. */
+  /** Returns the entries that record facts about a key, oldest first. */
   private async statements(keyId: string): Promise<KeyStatement[]> {
     const { manager } = this.db;
     const own = await this.vouched.about(manager, [keyId], ['ssh-key.entered', 'ssh-key.assigned']);

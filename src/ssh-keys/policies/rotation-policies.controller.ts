@@ -18,7 +18,7 @@ export class RotationPoliciesController {
 
   /**
    * Create a rotation policy
-   * @remarks Creates a policy that automatically rotates keys that exceed its age limit.
+   * @remarks Creates a policy that automatically rotates keys when they exceed an age limit.
    */
   @Post()
   @Needs('keys:rotate')

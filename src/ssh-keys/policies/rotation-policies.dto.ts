@@ -12,9 +12,9 @@ export class RotationPolicyBody extends RotationTermsBody {
   @Name(1, 100) name: string;
   /** Maximum age of keys in days. Older keys are rotated. @example 365 */
   @Int(1, 3650) maxAgeDays: number;
-  /** Limits the policy to keys of this owner. @example payments-team */
+  /** Limits the policy to keys that belong to this owner. @example payments-team */
   @Optional(Text(1, 200)) keyOwner?: string;
-  /** Maximum number of rotations that the policy starts within an hour. Defaults to 5. @example 5 */
+  /** Maximum number of rotations that the policy starts per hour. Defaults to 5. @example 5 */
   @Optional(Int(1, 100)) mostPerHour?: number;
 
   static orderOf(body: RotationPolicyBody): NewRotationPolicy {
@@ -58,8 +58,8 @@ export class RotationPolicyView {
   /** User who last changed the policy, on whose behalf the policy rotates keys. @example "Ann Example" */
   madeBy: string;
   /**
-   * Reason why the service paused the policy: the last author may no longer rotate keys. To resume the policy, a user who may rotate keys must save the policy
-   * again.
+   * Reason why the service paused the policy: the user who last changed the policy may no longer rotate keys. To resume the policy, a user who may rotate keys
+   * must save the policy again.
    * @example 'Paused: …'
    */
   pausedBecause?: string;
@@ -69,7 +69,7 @@ export class RotationPolicyView {
   createdAt: Date;
   /** Time of the next check. @example 2026-11-20T15:00:00Z */
   dueAt: Date;
-  /** The latest twenty keys that the policy did not rotate, and the reasons. */
+  /** The 20 most recent keys that the policy did not rotate, each with the reason. */
   heldBack: HeldBackKeyView[];
 
   static of(
@@ -106,7 +106,7 @@ export class RotationPolicyView {
 
 export class RotationPolicyPage {
   items: RotationPolicyView[];
-  /** Cursor of the next page. null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Cursor of the next page; null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<RotationPolicy>, heldBack: ReadonlyMap<string, ShownHeldBackKey[]>): RotationPolicyPage {

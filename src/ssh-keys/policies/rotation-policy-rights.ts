@@ -12,7 +12,7 @@ import { RotationPolicy } from './rotation-policy.entity.js';
 const CHANGED =
   'Paused: this policy differs from the audit log, so it was changed in the database. A user with keys:rotate must review it and save it again, or delete it.';
 const PAUSED =
-  'Paused: the last author of this policy can no longer request rotations. A user with keys:rotate can save it again and becomes its author.';
+  'Paused: the last author of this policy can no longer request rotations. A user with keys:rotate can resume the policy by saving it again, and then becomes its author.';
 
 /**
  * RotationPolicyRights allows a policy to request rotations only if the policy is unchanged since its last author wrote it, and only while the author has the

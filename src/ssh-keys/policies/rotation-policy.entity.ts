@@ -16,7 +16,7 @@ export class RotationPolicy {
   @Column('int')
   maxAgeDays: number;
 
-  /** Limits the policy to keys of this owner. Null means all owners. */
+  /** Limits the policy to keys that belong to this owner. Null means all owners. */
   @Column('text', { nullable: true })
   keyOwner: string | null;
 

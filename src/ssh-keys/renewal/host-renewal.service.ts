@@ -14,7 +14,7 @@ import { type SshCertificateOrder, SshCertificatesService } from '../certificate
 import { RenewalReasons } from './renewal-reasons.js';
 import { assertProven, assertRenewable, nextTimes, type RenewalProof } from './renewal-rules.js';
 
-/** Certificate that a host presented: its authority and its row. */
+/** A certificate presented by a host, with the certificate's authority and row. */
 interface Shown {
   readonly authority: SshAuthority;
   readonly row: SshCertificate;
@@ -113,7 +113,7 @@ function isSameSecond(a: Date, b: Date): boolean {
   return Math.abs(a.getTime() - b.getTime()) < 1000;
 }
 
-/** Returns the caller for a renewal, on behalf of the requester of the first certificate. The requester can therefore never approve the renewal. */
+/** Returns the caller for a renewal, on behalf of the first certificate's requester. The requester can therefore never approve the renewal. */
 function hostOf({ keyId, fingerprint, request }: SshCertificate, origin: Origin): Caller {
   const { ownerId = '', behind = [], requesters, credentials = [] } = request?.requestedBy ?? {};
   const credential = request?.renewal?.credential;

@@ -9,7 +9,7 @@ import { SshCertificateApprovals } from '../certificate-authority/ssh-certificat
 import type { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 
 const PAUSED =
-  'The requester of the first certificate of this host can no longer issue certificates. A user with ssh-ca:issue must issue a new one and is then responsible for its renewals.';
+  "The requester of this host's first certificate can no longer issue certificates. A user with ssh-ca:issue must issue a new certificate, and is then responsible for its renewals.";
 
 /**
  * RenewalReasons verifies that a host may still renew its certificate: the current certificate is not revoked, and the requester of the first certificate may

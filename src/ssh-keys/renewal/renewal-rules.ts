@@ -6,7 +6,7 @@ import type { RenewalTerms, SshCertificate } from '../certificate-authority/ssh-
 
 /** Maximum clock skew between a host and the service. */
 const MAX_CLOCK_MS = 5 * 60_000;
-/** Fraction of a certificate's lifetime that must have passed before renewal. It prevents hosts from stockpiling certificates. */
+/** Fraction of a certificate's lifetime that must have passed before renewal. This minimum prevents hosts from stockpiling certificates. */
 const FIRST_PART = 0.5;
 const EARLIER_MS = 60_000;
 

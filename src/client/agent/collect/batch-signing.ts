@@ -27,7 +27,7 @@ export interface BatchSettings {
   readonly reference?: string | undefined;
   /** Time to wait for a decision. Default: until the approval expires. */
   readonly patience?: Patience | undefined;
-  /** Aborted when the program is terminated. Pending approvals are then withdrawn. */
+  /** Signal that is aborted when the program is terminated. Pending approvals are then withdrawn. */
   readonly signal?: AbortSignal | undefined;
   /** Prints a line on the user's terminal. */
   note(line: string): void;
@@ -119,7 +119,7 @@ async function polled(api: ApiClient, batch: Batch, wait: number, signal: AbortS
   }
 }
 
-/** Throws in every case. Withdraws the pending approvals first, unless the caller can resume the wait. */
+/** Always throws. First withdraws the pending approvals, unless the caller can resume the wait. */
 async function giveUp(api: ApiClient, { batchId, items }: Batch, { patience, signal }: BatchSettings): Promise<never> {
   if (signal?.aborted !== true && patience?.isResumable === true)
     throw new ClientError(EXIT.pending, `Not signed yet: batch ${batchId} was not approved or rejected within ${patience.seconds} seconds. Repeat the command to continue.`); // prettier-ignore

@@ -21,7 +21,7 @@ export interface JointOrder {
 
 export type JointResult = NotSigned | (Extract<SignatureResult, { kind: 'signed' }> & { readonly timestamp?: Buffer });
 
-/** Returns a name that is equal for orders that can share a signature. */
+/** Returns an identifier that is equal for orders that can share a signature. */
 export function nameOfOrder({ key, algorithm, scheme, format = 'raw', digest }: JointOrder): string {
   return `${key.id} ${key.version ?? ''} ${algorithm} ${scheme ?? ''} ${format} ${digest.toString('hex')}`;
 }
@@ -69,7 +69,7 @@ export class AnsweredOrders {
     return this.results.get(nameOfOrder(order)) ?? UNKNOWN;
   }
 
-  /** @param note prints the reason to the terminal if a tool does not get a signature */
+  /** @param note prints the reason to the terminal if a tool receives no signature */
   answer(order: SignatureOrder, note: (line: string) => void): Promise<SignatureResult> {
     const result = this.of(order);
     if (result.kind !== 'signed') note(`sealwright: not signed (${result.kind}): ${result.detail}`);
@@ -80,5 +80,5 @@ export class AnsweredOrders {
 const UNKNOWN: NotSigned = {
   kind: 'refused',
   detail:
-    'The tool requested a different digest than in its first run. Either its signatures include the signing time, or the file has changed.',
+    'The tool requested a different digest than in the first run. Either its signatures include the signing time, or the file has changed.',
 };

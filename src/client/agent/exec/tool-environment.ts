@@ -11,7 +11,7 @@ interface ToolEnvironment {
   readonly words: Readonly<Record<string, string>>;
 }
 
-/** Credentials of this client. The tool does not need them, so they are removed from its environment. */
+/** Credentials of this client. The tool does not need these credentials, so the credentials are removed from the tool's environment. */
 const OWN = ['SEALWRIGHT_TOKEN', 'SEALWRIGHT_ID_TOKEN', 'SEALWRIGHT_ID_TOKEN_FILE', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN'];
 const OPENSSL_CONFIGURATIONS = ['/etc/ssl/openssl.cnf', '/etc/pki/tls/openssl.cnf', '/usr/lib/ssl/openssl.cnf'];
 

@@ -3,7 +3,7 @@ import { mechanismInfo } from './mechanisms.js';
 import { SLOT, type Token } from './token.js';
 import { CryptokiFault, type Room, type RpcReader, RpcWriter } from './rpc-message.js';
 
-/** A call of the p11-kit protocol: the types of its arguments and of its response, in the notation of the protocol, and its handler. */
+/** A call in the p11-kit protocol: its handler, and the types of its arguments and response in the protocol's notation. */
 interface Call {
   readonly request: string;
   readonly response: string;

@@ -12,7 +12,7 @@ const MAX_UNREAD_BYTES = 8 << 20;
 /** Call number of a response that reports an error. */
 const ERROR_CALL = 0;
 
-/** Serves one connection until it closes. Each connection is one program that has loaded the module. */
+/** Serves one connection until the connection closes. Each connection belongs to one program that has loaded the module. */
 export function serveProgram(socket: Socket, source: TokenSource): void {
   const token = new Token(source);
   const frames = new FrameReader();

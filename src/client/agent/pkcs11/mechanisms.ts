@@ -7,7 +7,7 @@ import { CryptokiFault, type RpcMechanism } from './rpc-message.js';
 
 const DIGEST_LENGTHS = { sha256: 32, sha384: 48, sha512: 64 } as const satisfies Record<DigestName, number>;
 
-/** Length of a DigestInfo that contains a SHA-512 digest. */
+/** Length in bytes of a DigestInfo that contains a SHA-512 digest. */
 const MAX_DIGEST_INFO_BYTES = 83;
 
 interface NamedDigest {
@@ -24,7 +24,7 @@ interface Mechanism {
   readonly hash?: DigestName;
 }
 
-/** Mechanisms that the keys of the service support. The p11-kit client library does not pass Ed25519 and ML-DSA through. */
+/** Mechanisms that the service's keys support. The p11-kit client library does not forward the mechanisms for Ed25519 and ML-DSA. */
 const MECHANISMS: ReadonlyMap<number, Mechanism> = new Map<number, Mechanism>([
   [CKM.RSA_PKCS, { family: 'rsa', scheme: 'rsa-pkcs1v15' }],
   [CKM.SHA256_RSA_PKCS, { family: 'rsa', scheme: 'rsa-pkcs1v15', hash: 'sha256' }],
@@ -153,7 +153,7 @@ const PSS_HASHES: readonly (readonly [number, DigestName])[] = [
   [CKM.SHA512, 'sha512'],
 ];
 
-/** Returns the hash in CK_RSA_PKCS_PSS_PARAMS, or undefined unless the MGF and the salt length match the hash. The service signs no other combination. */
+/** Returns the hash in CK_RSA_PKCS_PSS_PARAMS, or undefined unless the MGF and the salt length match the hash. The service supports no other combination. */
 function pssHashOf(parameters: Buffer): DigestName | undefined {
   if (parameters.length !== 24) return undefined;
   const [hash, mgf, salt] = [0, 8, 16].map((at) => Number(parameters.readBigUInt64BE(at)));
@@ -163,9 +163,9 @@ function pssHashOf(parameters: Buffer): DigestName | undefined {
 }
 
 /**
- * Returns the digest in a DigestInfo that a program passes for CKM_RSA_PKCS, or undefined unless the data is exactly one DER DigestInfo of a known hash. Other
- * data has no known meaning, such as the 36 bytes of MD5 and SHA-1 that TLS 1.0 signs. Other encodings of the same digest are rejected, because the service
- * would sign the DER encoding, and the program would expect a signature of its own encoding.
+ * Returns the digest in a DigestInfo that a program passes for CKM_RSA_PKCS, or undefined unless the data is exactly one DER DigestInfo of a known hash. The
+ * meaning of other data, such as the concatenated MD5 and SHA-1 hashes (36 bytes) in TLS 1.0 signatures, is unknown. Other encodings of the same digest are
+ * rejected, because the service would sign the DER encoding, whereas the program expects a signature over its own encoding.
  */
 function digestOfDigestInfo(data: Buffer): NamedDigest | undefined {
   for (const algorithm of ALGORITHMS) {

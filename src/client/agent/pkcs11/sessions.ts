@@ -10,7 +10,7 @@ export class CryptokiSession {
   /** Object handles that the search has not returned yet. */
   search: number[] | undefined;
   operation: SigningOperation | undefined;
-  /** Whether data was passed with C_SignUpdate. C_Sign is then no longer allowed. */
+  /** Whether data was passed with C_SignUpdate. If so, C_Sign is no longer allowed. */
   inParts = false;
   /** Aborts the pending signature. */
   private waiting: AbortController | undefined;

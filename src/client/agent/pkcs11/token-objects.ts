@@ -9,7 +9,7 @@ import { CryptokiFault, type RpcAttribute } from './rpc-message.js';
 
 type Attributes = ReadonlyMap<number, Buffer>;
 
-/** Object of the token. The handle of an object is its position in the list, starting at 1. */
+/** Object in the token. The handle of an object is its position in the list, starting at 1. */
 interface TokenObject {
   readonly attributes: Attributes;
   /** Set only for private keys. */
@@ -92,7 +92,7 @@ function objectsOf(key: AgentKey): TokenObject[] {
   const certificate = leaf === undefined ? undefined : certificateParts(leaf);
   const common: [number, Buffer][] = [
     [CKA.TOKEN, YES],
-    // The object is readable without a login, because the socket is the security boundary. Tools that do not log in can then also find the key.
+    // The object is readable without a login, so that tools that do not log in can also find the key. The socket is the security boundary.
     [CKA.PRIVATE, NO],
     [CKA.MODIFIABLE, NO],
     [CKA.LABEL, Buffer.from(key.name)],

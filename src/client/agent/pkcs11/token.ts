@@ -11,11 +11,10 @@ import { CryptokiFault, type ReturnValue, type Room, type RpcAttribute, type Rpc
 export interface TokenSource {
   keys(): Promise<readonly AgentKey[]>;
   sign(order: Omit<SignatureOrder, 'purpose'>): Promise<SignatureResult>;
-  /** Prints a message on the terminal that the tool would not print. */
+  /** Prints to the terminal a message that the tool itself would not print. */
   note(line: string): void;
   /**
-   * Whether the token requires a PIN, because some programs sign only with tokens that require one. Any PIN is accepted, because the socket is the security
-   * boundary.
+   * Whether the token requires a PIN. Some programs sign only with tokens that require a PIN. Any PIN is accepted, because the socket is the security boundary.
    */
   readonly asksForPin: boolean;
 }
@@ -39,10 +38,7 @@ interface TokenInfo {
   readonly readWriteSessions: number;
 }
 
-/**
- * Token is the view that one program has of a token, with the program's sessions and operations. The methods are the functions of PKCS #11 and throw
- * CryptokiFault.
- */
+/** Token is one program's view of a token, with the program's sessions and operations. The methods are the functions of PKCS #11 and throw CryptokiFault. */
 export class Token {
   readonly sessions = new CryptokiSessions();
   private objects: TokenObjects | undefined;
@@ -63,7 +59,7 @@ export class Token {
     this.objects = undefined;
   }
 
-  /** Ends the token when the program has disconnected. */
+  /** Closes the token after the program has disconnected. */
   close(): void {
     this.isClosed = true;
     this.finalize();
@@ -92,7 +88,7 @@ export class Token {
 
   openSession(slot: number, flags: number): number {
     this.assertSlot(slot);
-    // Programs request read-write sessions without needing them. The session is opened, and every write is rejected.
+    // Programs request read-write sessions even if they do not write to the token. The session is opened, but every write is rejected.
     return this.sessions.add(flags);
   }
 

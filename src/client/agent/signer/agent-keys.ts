@@ -5,7 +5,7 @@ import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
 import { expiryOf, expiryWarning } from './key-certificates.js';
 import { keySigns, type Protocol, type AgentPurpose, purposesOf, serves } from './purposes.js';
 
-/** AgentKey is a signing key of the service in its current version, as offered by a local protocol. */
+/** AgentKey is the current version of one of the service's signing keys, as offered by a local protocol. */
 export interface AgentKey {
   readonly id: string;
   readonly name: string;
@@ -35,8 +35,7 @@ const LOCAL_TYPES = /^(?:rsa|ec)-/;
 /**
  * readAgentKeys reads the keys to offer, with their certificates.
  *
- * @throws ClientError (usage) if a named key does not exist, does not sign, or has another purpose; ClientError if the certificate of a named key has
- * expired
+ * @throws ClientError (usage) if a named key does not exist, cannot sign, or has another purpose; ClientError if the certificate of a named key has expired
  */
 export async function readAgentKeys(api: ApiClient, { protocol, purpose, names, note }: Wanted): Promise<AgentKey[]> {
   if (!serves(protocol, purpose))
@@ -69,7 +68,7 @@ function withoutExpired(keys: readonly AgentKey[], isNamed: boolean, note: Wante
   if (usable.length > 0) return usable;
   throw new ClientError(
     EXIT.failed,
-    'The certificates of all keys that you have access to have expired. [certificate.expired]',
+    'All keys to which you have access have expired certificates. [certificate.expired]',
   );
 }
 

@@ -5,7 +5,7 @@ import type { Protocol, AgentPurpose } from './purposes.js';
 
 /** AskingProgram describes the requesting program. The information is not verified, and approvers see it as reported by the client. */
 export interface AskingProgram {
-  /** Program name, such as `jarsigner`. Undefined if any program of the user can send requests. */
+  /** Program name, such as `jarsigner`. Undefined if any of the user's programs can send requests. */
   readonly program?: string;
   readonly commandLine?: string;
   /** Name of the file to sign, if known. Policies and key constraints can depend on the name. */

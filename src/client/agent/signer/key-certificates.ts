@@ -26,7 +26,7 @@ export function expiryWarning({ name, chain }: CertifiedKey, now = new Date()): 
   return end === undefined ? undefined : `sealwright: the certificate of key ${name} expires ${end}`;
 }
 
-/** Returns an expiry time as `on 2027-03-01, in 12 days`, or undefined if it is more than 30 days away. */
+/** Returns an expiry time as `on 2027-03-01, in 12 days`, or undefined if the expiry is more than 30 days away. */
 export function soonEnd(end: Date, now = new Date()): string | undefined {
   const left = Number(end) - Number(now);
   if (left > WARNING_MS) return undefined;

@@ -1,4 +1,4 @@
-/** AGENT_PURPOSES lists the purposes of signatures, in the service's terms (`purpose` of a key and of a request). */
+/** AGENT_PURPOSES lists the purposes of signatures, as named in the service's API (`purpose` of keys and requests). */
 export const AGENT_PURPOSES = [
   'code-signing',
   'documents',

@@ -23,14 +23,14 @@ export interface SignatureOrder {
   readonly container?: { readonly format: 'openpgp'; readonly content: Buffer };
   /** Additional information for approvers that was read from the message itself, such as the host of a login. */
   readonly shown?: Readonly<Record<string, string>>;
-  /** Aborted when the requesting program disconnects. The request is then withdrawn. */
+  /** Signal that is aborted when the requesting program disconnects. The signing request is then withdrawn. */
   readonly signal: AbortSignal;
 }
 
 /**
  * SignatureResult is the result of an order. `pending`: no decision was made during the wait, and the request remains open. `rejected`, `expired` and
- * `withdrawn`: the approval ended this way. `refused`: the service rejected the request, for example because of a key constraint or a missing permission.
- * `unavailable`: the service or its HSM could not be reached; the request may still be signed later.
+ * `withdrawn`: the approval was rejected, has expired or was withdrawn. `refused`: the service rejected the request, for example because of a key constraint or
+ * a missing permission. `unavailable`: the service or its HSM could not be reached; the request may still be signed later.
  */
 export type SignatureResult =
   | { readonly kind: 'signed'; readonly signature: Buffer; readonly requestId?: string }
@@ -40,7 +40,7 @@ export type SignatureResult =
       readonly requestId?: string;
     };
 
-/** Patience limits the time for which a caller waits for a decision. Without a limit, the caller waits until a decision is made. */
+/** Patience limits how long a caller waits for a decision. Without a limit, the caller waits until a decision is made. */
 export interface Patience {
   readonly seconds: number;
   /** Whether the caller can repeat the order later. If not, the request is withdrawn after the wait. */
@@ -63,9 +63,9 @@ const REFUSED = 422;
 /** Maximum time for which the service may be unavailable while an approval is pending, for example during an update. */
 const MAX_AWAY_MS = 15 * 60_000;
 const AWAY_PAUSE_MS = 5000;
-/** Maximum time for which a request is retried. A restarting service is available again within seconds. The time includes the duration of the calls. */
+/** Maximum time for which a request is retried. A restarting service is available again within seconds. The limit includes the duration of the calls. */
 const MAX_RESTART_MS = 10_000;
-/** Maximum number of earlier requests for the same digest to skip because they ended without a signature. */
+/** Maximum number of earlier requests for the same digest to skip because those requests ended without a signature. */
 const MAX_EARLIER = 20;
 const WITHDRAWAL_MS = 10_000;
 
@@ -238,7 +238,7 @@ export class RemoteSigner {
     this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); press Ctrl-C to withdraw it`);
   }
 
-  /** Describes the approvals that are still required, if the credential permits reading them. */
+  /** Describes the approvals that are still required, if the credential has permission to read approvals. */
   private async askedPeople({ approvalId }: Request, signal: AbortSignal): Promise<string> {
     try {
       const approval: ShownApproval = await this.api.call('GET', `/api/v1/approvals/${approvalId}`, { signal });

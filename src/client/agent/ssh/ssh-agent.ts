@@ -104,7 +104,7 @@ function identities(offered: readonly OfferedKey[]): Buffer {
   return agentFrame(AGENT.identitiesAnswer, wireUint32(offered.length), ...each);
 }
 
-/** An SSH signature algorithm, with the corresponding hash and scheme of the service. */
+/** An SSH signature algorithm, with the service's corresponding hash and scheme. */
 interface SshAlgorithm {
   readonly name: string;
   readonly hash: DigestName;
@@ -126,7 +126,7 @@ const BY_TYPE: Readonly<Record<string, SshAlgorithm>> = {
   'ec-p521': { name: 'ecdsa-sha2-nistp521', hash: 'sha512', scheme: 'ecdsa-raw' },
 };
 
-/** Returns the algorithm for a key and the flags of a request. Returns undefined for unknown flags, and for RSA without flags, which requests SHA-1. */
+/** Returns the signature algorithm for a key and a request's flags. Returns undefined for unknown flags, and for RSA without flags, which requests SHA-1. */
 export function sshAlgorithm({ type }: AgentKey, flags: number): SshAlgorithm | undefined {
   if (type.startsWith('rsa')) return BY_FLAG[flags];
   return flags === 0 ? BY_TYPE[type] : undefined;

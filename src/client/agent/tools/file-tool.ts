@@ -6,7 +6,7 @@ export interface FileOrder {
   readonly file: string;
   /** Path of the signed file, which the tool creates. */
   readonly out: string;
-  /** Name of the key, which is its CKA_LABEL and its alias in Java. */
+  /** Name of the key, which is used as its CKA_LABEL and as its alias in Java. */
   readonly key: string;
   /** Type of the key, such as `rsa-3072` or `ec-p256`. */
   readonly keyType: string;
@@ -25,7 +25,7 @@ export interface TimestampPlace {
   readonly url: string;
   /** PEM file with the certificate chain of the timestamp authority, for verifiers. */
   readonly chain: string;
-  /** Allows the tool to get timestamps for a signature that this program obtained for the tool. For EC keys, the signature is r ‖ s. */
+  /** Allows the tool to get timestamps for a signature that this program obtained for the tool. For EC keys, the signature is encoded as r ‖ s. */
   readonly allow: (signature: Buffer) => void;
 }
 
@@ -41,9 +41,12 @@ interface ToolCall {
 export interface FileCheck extends ToolCall {
   readonly expected: string;
   readonly refused?: RegExp;
-  /** Returns whether an exit code is accepted. Default: only 0 is accepted. */
+  /** Reports whether an exit code is accepted. Default: only 0 is accepted. */
   readonly isAccepted?: (exitCode: number) => boolean;
-  /** Required version and how to install it. Set if the verifier is not part of the tool, or if only later versions read files of this kind. */
+  /**
+   * Required version of the verifier, and how to install that version. Set if the verifier is not part of the tool, or if only later versions read files of
+   * this kind.
+   */
   readonly needs?: { readonly version: string; readonly toInstall: string };
 }
 
@@ -73,10 +76,10 @@ export interface FileTool {
   readonly hasTimestamps: boolean;
   /** Values of --algorithm that the tool supports. Empty if the tool chooses the hash. */
   readonly algorithms: readonly DigestName[];
-  /** Creates the data that the tool signs, if the tool does not sign the file itself. Throws if a signature of the file would not be valid. */
+  /** Creates the data that the tool signs, if the tool does not sign the file itself. Throws if a signature over the file would not be valid. */
   prepare?(order: FileOrder): Promise<void>;
   sign(order: FileOrder): ToolCall;
-  /** Creates the signed file from the output of the tool, if the output is not the signed file. */
+  /** Creates the signed file from the tool's output, if the output is not the signed file. */
   finish?(order: FileOrder): Promise<void>;
   verify(order: FileOrder): FileCheck | Unchecked;
 }

@@ -85,8 +85,8 @@ const jarsigner: FileTool = {
       key,
     ],
   }),
-  // jarsigner translates its output, so the language is set to English. The exit code value 4 has several causes, of which --authorities covers the chain. The
-  // value 64 concerns the chain of the timestamp authority.
+  // jarsigner translates its output, so the language is set to English. The exit code bit 4 has several causes. One of them, an untrusted certificate chain, is
+  // checked with --authorities instead. The bit 64 concerns the timestamp authority's chain.
   verify: ({ out, timestamps }) => ({
     program: 'jarsigner',
     args: ['-J-Duser.language=en', '-verify', '-strict', out],

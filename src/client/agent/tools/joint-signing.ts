@@ -114,7 +114,7 @@ function inOrder({ embedded }: JointWork, signed: readonly SignedFile[]): Signed
 class WaitingTools {
   private readonly orders: JointOrder[] = [];
   private readonly runs: Promise<SignedFile>[] = [];
-  /** Resolves the waiting orders, with undefined if not all orders were signed. */
+  /** Resolves the waiting orders with their results, or with undefined if not all orders were signed. */
   private answer: (answered: AnsweredOrders | undefined) => void = () => undefined;
   private readonly answers = new Promise<AnsweredOrders | undefined>((resolve) => (this.answer = resolve));
 

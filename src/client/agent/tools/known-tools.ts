@@ -1,6 +1,6 @@
 import type { AgentPurpose } from '../signer/purposes.js';
 
-/** ToolAccess is the way in which a tool gets its signatures, which determines what must be installed. */
+/** ToolAccess describes how a tool obtains signatures, which determines what must be installed. */
 export type ToolAccess = 'pkcs11' | 'engine' | 'engine or provider' | 'java' | 'gpg' | 'ssh-agent' | 'files';
 
 export interface KnownTool {

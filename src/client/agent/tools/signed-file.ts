@@ -145,7 +145,7 @@ const COPIES = 2;
 interface EndedRun {
   readonly code: number;
   readonly printed: string;
-  /** Result of the last order of the tool, if any. */
+  /** Result of the tool's last order, if any. */
   readonly ended: SignatureResult | undefined;
 }
 

@@ -17,7 +17,7 @@ const GROUPS = /^(?:ALL|DEFAULT|HIGH|MEDIUM|SECURE\d*|NORMAL|PFS|PROFILE=.*|COMP
 
 type Reader = (value: string, place: FindingPlace) => SensorFinding[];
 
-/** Directives of all programs with their readers. Directive names hardly overlap between programs. */
+/** Directives of all supported programs, each with its reader. Few directive names are used by more than one program. */
 const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
   // nginx, Apache, PostgreSQL, Postfix, Redis, Kafka, Spring, OpenSSL
   [

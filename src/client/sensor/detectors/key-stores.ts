@@ -81,7 +81,7 @@ function at(place: FindingPlace, symbol: string | undefined): FindingPlace {
   return symbol === undefined ? place : { ...place, symbol };
 }
 
-/** Returns facts about a private key from its certificate, or an empty object without a readable certificate. */
+/** Returns facts about a private key from its certificate, or an empty object if the certificate cannot be read. */
 function factsOfKey(der: Buffer | undefined): Partial<SensedKeyFacts> {
   try {
     return der === undefined ? {} : sensedFactsOf(new X509Certificate(der).publicKey);

@@ -46,7 +46,8 @@ export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
 }
 
 /**
- * Repeats the handshake, each time without the suites that the server has already chosen, until the server rejects it. Throws if the server cannot be reached.
+ * Repeats the handshake, each time without the suites that the server has already chosen, until the server rejects the handshake. Throws if the server cannot
+ * be reached.
  */
 async function suitesOf(endpoint: Endpoint, version: SecureVersion): Promise<Handshake[]> {
   const found: Handshake[] = [];

@@ -6,7 +6,7 @@ export interface ByteWindow {
   bytes(start: number, end: number): Buffer;
 }
 
-/** Base64Window decodes only the requested part of a base64 text. The rest remains encoded. */
+/** Base64Window decodes only the requested part of a base64 string. The rest remains encoded. */
 export class Base64Window implements ByteWindow {
   private readonly text: string;
   readonly length: number;

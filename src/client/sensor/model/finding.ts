@@ -7,7 +7,7 @@ export interface FindingPlace {
   readonly additionalContext?: string;
 }
 
-/** Algorithm is an algorithm in the terms of CycloneDX 1.6. Findings of equal algorithms become one asset. */
+/** Algorithm describes an algorithm in CycloneDX 1.6 terms. Findings of equal algorithms become one asset. */
 export interface Algorithm {
   readonly name: string;
   readonly oid?: string;
@@ -54,7 +54,7 @@ export function algorithmComponent(algorithm: Algorithm): Component {
   };
 }
 
-/** Returns a finding of the algorithm at the given location. */
+/** Returns a finding for the algorithm at the given location. */
 export function usedHere(algorithm: Algorithm, place: FindingPlace): SensorFinding {
   return { place, component: algorithmComponent(algorithm) };
 }

@@ -31,7 +31,7 @@ export class RotationView {
   /** @example false */
   dryRun: boolean;
   @ApiProperty({ enum: ROTATION_STATUSES, example: 'RUNNING' }) status: RotationStatus;
-  /** Number of targets by state. */
+  /** Number of targets in each state. */
   @ApiProperty({ type: Object, example: { PERMANENT: 1, PLANNED: 19 } }) progress: Record<string, number>;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
@@ -83,9 +83,9 @@ export class FileDiffView {
 export class RotationStepView {
   /** @example verify */
   step: string;
-  /** Outcome of the step. STARTED without a result means that the worker was lost and another worker repeated the step. */
+  /** Outcome of the step. `STARTED` without a result means that the worker was lost and that another worker repeated the step. */
   @ApiProperty({ enum: STEP_OUTCOMES, example: 'DONE' }) outcome: StepOutcome;
-  /** Hashes of the files before and after the step, and the host's response to each key. */
+  /** SHA-256 hashes of the files before and after the step, and the host's response to each key. */
   @ApiProperty({ type: Object, example: { new: 'accepted' } }) detail: Record<string, unknown>;
   /** @example 2026-11-20T14:00:00Z */
   startedAt: Date;
@@ -100,7 +100,7 @@ export class RotationTargetView {
   hostId: string;
   /** @example deploy */
   account: string;
-  /** Wave of the rollout. The first wave is 0. @example 0 */
+  /** Index of the rollout wave, starting at 0. @example 0 */
   wave: number;
   /** Last completed step. */
   @ApiProperty({ enum: TARGET_STATES, example: 'OVERLAP' }) state: TargetState;
@@ -111,7 +111,7 @@ export class RotationTargetView {
   oldEndsAt?: Date;
   /** Time at which the old key was found again after its removal. @example 2026-12-01T02:00:00Z */
   driftedAt?: Date;
-  /** `high` if sshd itself reported the files that it reads, otherwise `low`. */
+  /** `high` if sshd itself reported which files it reads, otherwise `low`. */
   @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' }) confidence?: 'high' | 'low';
   /** @example AuthorizedKeysCommand provides keys to sshd as well */
   @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand provides keys to sshd as well'] }) warnings: string[];

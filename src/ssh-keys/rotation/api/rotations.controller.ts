@@ -29,7 +29,7 @@ export class RotationsController {
 
   /**
    * Rotate an SSH key
-   * @remarks Replaces a key with a new key on all hosts that accept the old key. `Location` contains the URL of the rotation.
+   * @remarks Replaces an SSH key with a new key on all hosts that accept the old key. `Location` contains the URL of the rotation.
    */
   @Post('keys/:id/rotate')
   @HttpCode(202)
@@ -83,7 +83,7 @@ export class RotationsController {
 
   /**
    * List rotation targets
-   * @remarks Returns the accounts of a rotation, with the changes in each file and every step with the host's response.
+   * @remarks Returns the accounts in a rotation, each with the file changes and with every step and the host's response.
    */
   @Get('rotations/:id/targets')
   @Needs('keys:read')
@@ -109,7 +109,7 @@ export class RotationsController {
 
   /**
    * Retry a rotation
-   * @remarks Continues a halted rotation and repeats the failed steps.
+   * @remarks Resumes a halted rotation and repeats the failed steps.
    */
   @Post('rotations/:id/retry')
   @HttpCode(202)
@@ -121,7 +121,7 @@ export class RotationsController {
 
   /**
    * Roll back a rotation
-   * @remarks Removes the new key from all hosts. Possible until the new key has been handed over.
+   * @remarks Removes the new key from all hosts. A rotation can be rolled back until the new key has been handed over.
    */
   @Post('rotations/:id/rollback')
   @HttpCode(202)
@@ -155,7 +155,7 @@ export class RotationEventsController {
 
   /**
    * Follow a rotation
-   * @remarks Sends the rotation as server-sent events: its current state, then the progress of its targets, until the rotation ends.
+   * @remarks Sends server-sent events with the current state of the rotation and the progress of the targets, until the rotation ends.
    */
   @Get(':id/events')
   @Needs('keys:read')

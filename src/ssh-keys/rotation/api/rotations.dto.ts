@@ -27,11 +27,11 @@ export class HolderBody extends PlaceBody {
 export class WindowBody {
   /** First hour of the window (UTC). @example 22 */
   @Int(0, 23) from: number;
-  /** Hour at which the window ends (UTC). Smaller than `from` if the window spans midnight. @example 4 */
+  /** Hour at which the window ends (UTC). The value is smaller than `from` if the window spans midnight. @example 4 */
   @Int(0, 23) to: number;
 }
 
-/** RotationTermsBody contains the settings that rotations and rotation policies have in common. */
+/** RotationTermsBody contains the settings shared by rotations and rotation policies. */
 export class RotationTermsBody {
   /** Seconds for which both keys work after the handover. Defaults to one day. @example 86400 */
   @Optional(Int(1, 90 * DAY)) overlapSeconds?: number;
@@ -39,7 +39,7 @@ export class RotationTermsBody {
   @Optional(OneOf(['halt', 'skip'], { example: 'halt' })) onFailure?: 'halt' | 'skip';
   /** Whether to change files that a configuration management system also manages. @example false */
   @Optional(Flag()) ignoreManagers?: boolean;
-  /** Hours in which hosts can be changed. */
+  /** Hours of the day during which hosts can be changed. */
   @Optional(Nested(WindowBody)) window?: WindowBody;
 }
 
@@ -54,11 +54,14 @@ export class RotateSshKeyBody extends RotationTermsBody {
   @Optional(Text(0, 20_000)) @OneKeyLine() publicKey?: string;
   /** Location of the private key, for custody `host`. */
   @Optional(Nested(HolderBody)) holder?: HolderBody;
-  /** Accounts whose keys are replaced. Defaults to all known accounts. The first account is changed alone, then five percent, then the rest. */
+  /**
+   * Accounts whose keys are replaced. Defaults to all known accounts. The rollout has three waves: the first account, 5% of the accounts, and all remaining
+   * accounts.
+   */
   @Optional(ListOf(PlaceBody, { min: 1, max: 2000 })) targets?: PlaceBody[];
   /** Whether known locations that are not in `targets` keep the old key. @example false */
   @Optional(Flag()) leaveOthers?: boolean;
-  /** Whether to return the line-by-line changes and any obstacles without changing anything. @example false */
+  /** Whether to return only the planned line-by-line changes and any obstacles, without changing any host. @example false */
   @Optional(Flag()) dryRun?: boolean;
   /** Seconds for which sshd accepts the new key before it is verified. Defaults to 3600. @example 3600 */
   @Optional(Int(10, DAY)) verifySeconds?: number;

@@ -1,7 +1,7 @@
 /**
- * Scripts for keys whose private key stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each script can be repeated, and runs as
- * the account that holds the key. The scripts require a POSIX shell, and ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3 means that the account has
- * not proven possession of the key. In that case, the last line of the output is the reason.
+ * Scripts for keys whose private key stays on a host. $1 is the path of the private key, and $2 is the rotation's mark. Each script can be repeated, and runs
+ * as the account that holds the key. The scripts require a POSIX shell, and ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3 means that the account
+ * has not proven possession of the key. In that case, the last line of the output is the reason.
  */
 
 /** HOLDER_NAMESPACE is the namespace of signatures that prove possession of a key (PROTOCOL.sshsig). */
@@ -63,8 +63,8 @@ sign "$next"
 
 /**
  * TRY_KEY takes $3 user, $4 address, $5 port, $6 old or new, and reads known_hosts lines from standard input. It logs in with the old or the new key, without
- * running a command. The new key is read from whichever file contains it. The script prints accepted, denied, or unclear with the reason. PIPE is trapped
- * because SIGPIPE would end the shell without running its EXIT trap.
+ * running a command. The new key is read from the file that currently contains the new key. The script prints accepted, denied, or unclear with the reason.
+ * PIPE is trapped because SIGPIPE would end the shell without running its EXIT trap.
  */
 export const TRY_KEY = `${OWN_PLACE}
 key=$1

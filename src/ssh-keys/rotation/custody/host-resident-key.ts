@@ -66,11 +66,11 @@ export class HostResidentKey {
     throw new StepFailure(
       'FAILED_PRECHECK',
       'rotation.no-key',
-      'The holder of the key did not create a new key, or did not prove possession of it.',
+      'The holder of the key did not create a new key, or did not prove possession of the new key.',
     );
   }
 
-  /** Tries a login from the holder's host with the old or the new key. The new key is found before and after the handover. */
+  /** Tries a login from the holder's host with the old or the new key. The new key is found both before and after the handover. */
   async try(rotation: Rotation, { hostId, account }: Account, which: 'old' | 'new'): Promise<Verdict> {
     const host = await this.db.manager.findOneByOrFail(Host, { id: hostId });
     const pins = (await this.hostKeys.known(hostId)).filter(
@@ -131,7 +131,7 @@ function holderOf({ settings }: Rotation): Holder {
   return settings.holder;
 }
 
-/** Returns a fresh challenge, which is valid only for one signature of this rotation. */
+/** Returns a fresh challenge, which is valid for only one signature in this rotation. */
 function challengeOf({ id }: Rotation): Buffer {
   return Buffer.from(`sealwright rotation ${id} ${randomBytes(32).toString('hex')}\n`);
 }

@@ -15,7 +15,7 @@ export interface ReleasedKey {
 /** Maximum number of successors that are followed from one key. */
 const MAX_GENERATIONS = 10_000;
 
-/** KeyRelease returns private keys in the service's custody to their users. Each release is audited first. */
+/** KeyRelease returns private keys in the service's custody to their users. Each release is recorded in the audit log before the key is returned. */
 @Injectable()
 export class KeyRelease {
   constructor(
@@ -24,7 +24,7 @@ export class KeyRelease {
     private readonly custody: KeyCustody,
   ) {}
 
-  /** Returns the private key of the current key. For a replaced key, this is the latest successor. */
+  /** Returns the private key of the current key. For a replaced key, returns the private key of the latest successor. */
   async release(caller: Caller, id: string): Promise<ReleasedKey> {
     const key = await this.inForce(id);
     const privateKey = await this.custody.open(key.id);

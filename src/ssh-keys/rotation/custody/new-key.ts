@@ -13,7 +13,7 @@ import { commentAfter, type ReadyWork, requesterOf, type Work } from '../model/r
 /** Problem codes that mean that the holder, or the holder's host, must no longer be changed. */
 const UNCHANGEABLE_CODES = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
 
-/** NewKey generates, tries, hands over and abandons the new key of a rotation, as its custody requires. */
+/** NewKey generates, tries, hands over and abandons the new key of a rotation, as the key's custody requires. */
 @Injectable()
 export class NewKey {
   constructor(

@@ -29,7 +29,7 @@ export interface KeyReplacement {
 /** Limit is the `expiry-time` of a line, in the format of the host's sshd. Undefined means no limit. */
 export type Limit = string | undefined;
 
-/** LineStanding is the state of the lines of one key. `limited`: all lines have a time limit set by the rotation. `mixed`: only some lines have one. */
+/** LineStanding is the state of one key's lines. `limited`: all lines have a time limit set by the rotation. `mixed`: only some lines have such a limit. */
 export type LineStanding = 'absent' | 'permanent' | 'limited' | 'mixed';
 
 export interface LineStandings {
@@ -123,7 +123,7 @@ export function withOldPermanent(file: Buffer, replacement: KeyReplacement): Edi
   return withLimits(file, replacement, replacement.old, undefined);
 }
 
-/** Removes every line of the old key, including duplicates, because a single line is enough to log in. */
+/** Removes every line of the old key, including duplicates, because a single remaining line would be enough to log in. */
 export function withoutOld(file: Buffer, { path, old }: KeyReplacement): EditedFile {
   return editLines(path, file, (line) => (isOf(line, old) ? [] : [line]));
 }

@@ -2,7 +2,7 @@
 export type Match = readonly [number, number];
 
 /**
- * Maximum number of differing lines. If there are more, the diff shows the whole change as one block, because the cost of finding the shortest diff is
+ * Maximum number of differing lines. If more lines differ, the diff shows the whole change as one block, because the cost of finding the shortest diff is
  * quadratic.
  */
 const MAX_DIFFERENCES = 400;

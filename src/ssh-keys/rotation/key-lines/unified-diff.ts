@@ -41,7 +41,7 @@ export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buff
   return Buffer.from([...made, ...old.slice(at)].join(''), encoding);
 }
 
-/** Returns whether a diff is complete, so that applying the diff to the old file yields the new file. */
+/** Reports whether a diff is complete, so that applying the diff to the old file yields the new file. */
 export function showsWhole(before: Buffer, diff: string, after: Buffer): boolean {
   return withDiff(before, diff, encodingOf(before, after)).equals(after);
 }

@@ -11,7 +11,7 @@ export interface TargetFile {
   readonly as: string;
   /** SHA-256 of the file before the first change, in hexadecimal. */
   readonly sha256: string;
-  /** Options of each line of the old key. */
+  /** Options on each line that contains the old key. */
   readonly originals: readonly string[];
   /** Old key as written in the file, from the key type to the end of the line. */
   readonly oldText: string;
@@ -22,7 +22,7 @@ export interface TargetPlan {
   readonly files: readonly TargetFile[];
   /** Unified diffs. `adds` contains only the addition of the new key, `result` the whole rotation. */
   readonly diffs: readonly { readonly path: string; readonly adds: string; readonly result: string }[];
-  /** `high` if sshd itself reported the files that it reads, otherwise `low`. */
+  /** `high` if sshd itself reported which files it reads, otherwise `low`. */
   readonly confidence: 'high' | 'low';
   readonly warnings: readonly string[];
 }
@@ -69,7 +69,7 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   dueAt: Date | null;
 
-  /** Time of the next check of the new key. Null outside the overlap. Earlier versions read only `dueAt`. */
+  /** Time at which the new key is checked next. Null outside the overlap. Earlier versions read only `dueAt`. */
   @Column('timestamptz', { nullable: true })
   checkAt: Date | null;
 

@@ -50,7 +50,7 @@ export class RotationRepository {
     await this.assertMine(this.db.manager, target);
   }
 
-  /** Commits the outcome of an attempt with its audit entry. Returns whether the next step can be performed immediately. Throws FencedOff. */
+  /** Commits the outcome of an attempt with its audit entry. Reports whether the next step can be performed immediately. Throws FencedOff. */
   async record(work: Work, started: StartedStep, result: StepResult): Promise<boolean> {
     const { target } = work;
     const settlement = settlementOf(target, started.step, result);

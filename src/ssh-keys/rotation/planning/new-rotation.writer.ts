@@ -102,8 +102,8 @@ function waveOf(index: number, targets: number): number {
 }
 
 /**
- * Throws Problem if the host is part of an open rotation, because the rotation could neither finish nor be rolled back after the removal of the host. Skipped
- * and finished targets are ignored.
+ * Throws Problem if the host is part of an open rotation, because the rotation could neither finish nor be rolled back after the host's removal. Skipped and
+ * finished targets are ignored.
  */
 async function assertNotRotating(tx: EntityManager, hostId: string): Promise<void> {
   const [rotation]: { id: string }[] = await tx.query(

@@ -54,7 +54,7 @@ export class RotationClearance {
       const { shown } = await readDocument(this.db.manager, rotation);
       const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
       if (!isGiven || !granted.hash.equals(approvalHash(shown)))
-        throw notApproved('The change differs from the approved one. Request the rotation again.');
+        throw notApproved('The change differs from the approved change. Request the rotation again.');
     }
     if (rotation.dryRun) return;
     await this.assertRights(rotation);

@@ -57,7 +57,9 @@ export async function usesOfRotation(
   return distinct.map((one) => ({ key: key.fingerprint, formerKeys, facts: one }));
 }
 
-/** SQL predicate: a rotation in progress. A rotation in progress counts as a replacement, because its new key may be rotated before the old key is retired. */
+/**
+ * SQL predicate: a rotation in progress. A rotation in progress is treated as a replacement, because its new key may be rotated before the old key is retired.
+ */
 const IS_UNDER_WAY = 'finished_at IS NULL AND NOT dry_run';
 
 async function formerFingerprints(tx: EntityManager, id: string): Promise<string[]> {

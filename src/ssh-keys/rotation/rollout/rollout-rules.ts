@@ -13,7 +13,7 @@ export interface RotationProgress {
   sizeOf(wave: number): number;
   /** Returns the number of failures in the wave and all earlier waves. */
   failedIn(wave: number): number;
-  /** Returns whether every target in the wave and all earlier waves is finished or waiting. */
+  /** Reports whether every target in the wave and all earlier waves is finished or waiting. */
   isThrough(wave: number): boolean;
 }
 
@@ -97,7 +97,9 @@ function hasTooManyFailures(rotation: Rotation, progress: RotationProgress, wave
   return progress.failedIn(wave) > max;
 }
 
-/** Returns the number of hosts in a wave that may fail: two or one in twenty, whichever is larger. In the first wave, the canary, no host may fail. */
+/**
+ * Returns the number of hosts in a wave that may fail: two hosts, or one host in twenty, whichever is larger. In the first wave, the canary, no host may fail.
+ */
 function maxFailures(wave: number, size: number): number {
   return wave === 0 ? 0 : Math.max(2, Math.floor(size / 20));
 }
@@ -108,7 +110,7 @@ export function endingOf({ dryRun, status }: Rotation, { all, has }: RotationPro
     return {
       status: 'CRITICAL',
       code: 'rotation.locked-out',
-      reason: 'A host accepts neither the old key nor the new one.',
+      reason: 'A host accepts neither the old key nor the new key.',
     };
   if (dryRun) return { status: 'PLANNED' };
   if (all.every(({ outcome }) => outcome === 'PROVEN')) return { status: 'DONE' };

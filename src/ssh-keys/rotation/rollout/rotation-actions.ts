@@ -22,8 +22,8 @@ export class RotationActions {
   ) {}
 
   /**
-   * Rolls the rotation back on all hosts. Throws Problem `rotation.too-late` after the handover, because holders then use the new key, unless the requester has
-   * lost the right to rotate keys. Throws Problem `rotation.pending-approval` while no host has been changed yet.
+   * Rolls the rotation back on all hosts. Throws Problem `rotation.too-late` after the handover, when holders already use the new key, except if the requester
+   * has lost the right to rotate keys. Throws Problem `rotation.pending-approval` while no host has been changed yet.
    */
   async rollBack(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'roll-back-requested', async (tx) => {
@@ -144,7 +144,7 @@ async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
   const handedOver =
     promotedAt === null
       ? ''
-      : ' Its new key was handed over. Retry the rotation if it is halted, or rotate the new key after the rotation ends.';
+      : ' The new key has already been handed over. Retry the rotation if it is halted, or rotate the new key after the rotation ends.';
   return new Problem(
     'conflict',
     'rotation.too-late',

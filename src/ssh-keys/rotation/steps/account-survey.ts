@@ -58,7 +58,7 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
   /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
 
-/** AccountSurvey determines which files of an account authorize keys, and whether these files can be changed. It changes nothing. */
+/** AccountSurvey determines which files of an account authorize keys, and whether these files can be changed. The survey does not change any file. */
 @Injectable()
 export class AccountSurvey {
   constructor(private readonly files: HostFiles) {}
@@ -125,7 +125,7 @@ function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): 
   ];
 }
 
-/** Returns obstacles that concern the directory and the file system of a file of `size` bytes. `line` was printed by SSHD_CONDITIONS. */
+/** Returns obstacles in the directory and file system of a file with `size` bytes. `line` was printed by SSHD_CONDITIONS. */
 function conditionsIn(line: string, size: number): string[] {
   const [free = '0', takes, flags = ''] = line.trim().split(' ');
   const wanted = MIN_FREE_KIB + Math.ceil((COPIES * size) / KIB);
@@ -138,7 +138,7 @@ function conditionsIn(line: string, size: number): string[] {
   ];
 }
 
-/** Returns the paths that the group or others can write to, from lines with a mode and a path. */
+/** Returns the paths that are writable by the group or by other accounts, from lines with a mode and a path. */
 function looseIn(lines: readonly string[]): string[] {
   return lines.flatMap((line) => {
     const [, mode = '', path] = /^([0-7]{1,4}) (.+)$/.exec(line) ?? [];

@@ -67,7 +67,7 @@ export class RotationPrecheck {
     if (work.rotation.custody !== 'service' && (await this.newKey.isOwnLogin(work)))
       throw refusal(
         'rotation.own-login',
-        'The service logs in with this key, so it must also hold the new key. Use another custody.',
+        'The service logs in with this key, so the service must also hold the new key. Use another custody.',
       );
   }
 
@@ -84,7 +84,7 @@ export class RotationPrecheck {
     const cause =
       loose.length > 0
         ? `sshd ignores files that other accounts can change (StrictModes), and ${loose.join(', ')}`
-        : 'an option of its line, or a file mode, prevents it';
+        : 'an option on its line or a file mode prevents the login';
     throw refusal('rotation.old-refused', `The host does not accept the old key from this service: ${cause}.`);
   }
 
@@ -153,7 +153,7 @@ function assertPossible(files: readonly KeyFile[], survey: Survey, { rotation, o
 function warningsOf({ settings, expiry }: Survey): string[] {
   return [
     ...(expiry === 'none'
-      ? ['this sshd does not support expiry-time (OpenSSH 7.7): only the service removes the key']
+      ? ['this sshd does not support expiry-time (requires OpenSSH 7.7): only the service removes the key']
       : []),
     ...(settings.confidence === 'low'
       ? ['sshd could not be queried for the files it reads; its configuration file was read instead']

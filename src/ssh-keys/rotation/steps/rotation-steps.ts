@@ -233,7 +233,7 @@ export class RotationSteps {
   private async assertOldAccepted({ target, rotation, old }: ReadyWork): Promise<void> {
     const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
     if (rotation.custody === 'host' || (await this.trial.wouldAccept(login, old.blob)) === 'accepted') return;
-    throw new StepFailure('CRITICAL', 'rotation.locked-out', 'The host accepts neither the new key nor the old one.');
+    throw new StepFailure('CRITICAL', 'rotation.locked-out', 'The host accepts neither the new key nor the old key.');
   }
 
   private async inSession<T>(work: Work, run: (session: ChangeSession) => Promise<T>): Promise<T> {

@@ -11,8 +11,9 @@ import { StepFailure } from '../model/rotation-work.js';
 
 /**
  * Argument: $1 account. Prints the host's clock, the passwd entry of the account, and sshd's settings for the keys of the account. The settings are the
- * effective settings for a login from the service's address. They are queried from the sshd that accepted this session, which is found among the ancestors of
- * the shell and run with its command line. If the query fails, the script prints the text of the configuration instead. Requires a POSIX shell.
+ * effective settings for a login from the service's address. The settings are queried from the sshd that accepted this session. That sshd is found among the
+ * shell's ancestor processes, and is run with its own command line. If the query fails, the script prints the text of the configuration instead. Requires a
+ * POSIX shell.
  */
 const ACCOUNT_SURVEY = `
 ${FIND_SSHD}
