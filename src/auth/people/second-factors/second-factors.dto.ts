@@ -16,7 +16,7 @@ export class BeginTotpBody {
 
 export class ConfirmTotpBody {
   /** Six-digit code from the app. */
-  @ApiProperty({ example: '123456' }) @InGroups() @Matches(TOTP_CODE) code: string;
+  @ApiProperty({ example: '123456', pattern: TOTP_CODE.source }) @InGroups() @Matches(TOTP_CODE) code: string;
 }
 
 export class NewTotpView {

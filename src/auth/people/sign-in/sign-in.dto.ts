@@ -13,7 +13,11 @@ import { TOTP_CODE } from '../second-factors/totp.js';
 
 class FactorsBody {
   /** Six-digit code from your authenticator app, if you have registered an app. */
-  @ApiProperty({ example: '123456', required: false }) @IsOptional() @InGroups() @Matches(TOTP_CODE) totp?: string;
+  @ApiProperty({ example: '123456', required: false, pattern: TOTP_CODE.source })
+  @IsOptional()
+  @InGroups()
+  @Matches(TOTP_CODE)
+  totp?: string;
   /** One of your recovery codes, instead of `totp`. @example 7YKQ-2MDA-X0CE-91RT */
   @Optional(Text(1, 40)) recoveryCode?: string;
   /** A passkey's response to the challenge from `passkey-challenge`, instead of `totp`. */
