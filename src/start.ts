@@ -64,7 +64,7 @@ async function announce(app: INestApplicationContext, management: Management): P
   });
 }
 
-/** Reads the settings and starts. Faults in the settings are reported once, in full. With `--version`, prints only the version. */
+/** Reads the settings and starts. All configuration errors are logged in one message, without a stack trace. With `--version`, prints only the version. */
 export async function start(entry: (config: Config) => Promise<unknown>): Promise<void> {
   if (process.argv[2] === '--version') return void process.stdout.write(`${PRODUCT_BUILD}\n`);
   try {

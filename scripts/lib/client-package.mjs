@@ -12,7 +12,7 @@ const OUT = inRoot('dist/packages');
 const ENTRY = 'sealwright-client-entry';
 
 /**
- * packClient builds an npm package and a .deb of the client from the sources. The client needs only Node 20 and no packages.
+ * packClient builds an npm package and a .deb of the client from the sources. The client requires Node 20 or later and has no dependencies.
  * @returns {Promise<{ npm: string, deb: string }>} paths of the two files
  */
 export async function packClient() {

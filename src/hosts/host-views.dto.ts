@@ -107,7 +107,7 @@ export class ConnectionTestView implements ConnectionTest {
   software?: string;
   /** @example "Debian GNU/Linux 12 (bookworm)" */
   os?: string;
-  /** Whether commands can be run as root. Not present if the host record does not require root privileges. @example true */
+  /** Whether commands can be run as root. Not present if the host's `privilege` is `none`. @example true */
   becomesRoot?: boolean;
   /**
    * Reason why commands cannot be run as root.

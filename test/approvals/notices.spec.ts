@@ -43,7 +43,7 @@ interface Message {
   readonly data: Record<string, unknown>;
 }
 
-/** Waits for a message about an approval at the endpoint. The published library verifies each message. */
+/** Waits until the endpoint receives a message about the approval, and returns the message. The published library verifies each message. */
 async function told(approvalId: string, type: string): Promise<Message> {
   return until(`the message ${type}`, 30, async () =>
     receiver.received

@@ -294,7 +294,10 @@ describe('POST /api/v1/sign/dual', () => {
 describe('an ML-DSA key rejects', () => {
   it.each(['jws', 'sigstore-bundle'])('the format %s', async (format) => {
     const answer = await sign(service, { key: apiKey, body: { digest: digestOf('x'), key: 'of-ml-dsa-44', format } });
-    expect(answer).toMatchObject({ status: 400, body: { code: 'scheme.wrong-format' } });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { code: 'scheme.wrong-format', errors: [{ pointer: '/format' }] },
+    });
   });
 
   it('another scheme, and timestamps', async () => {

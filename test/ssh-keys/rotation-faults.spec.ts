@@ -374,7 +374,7 @@ describe.runIf(canRunSshd())('a rotation facing obstacles', () => {
     const limit = () => /expiry-time="(\d+Z)"/.exec(host.sshd.authorizedKeys('deploy'))?.[1];
     const before = limit();
     await sleep(1100);
-    // Restores the row to the state before the worker died, while the file already contains the expiry.
+    // Simulates a worker that died after writing the expiry to the file but before updating the row.
     await stage.sql(
       `UPDATE ssh_rotation_target SET state = 'PROMOTED', due_at = now(), check_at = NULL, overlap_ends_at = NULL WHERE rotation_id = $1`,
       [id],

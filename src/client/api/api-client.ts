@@ -161,7 +161,8 @@ export class ApiClient {
   }
 
   /**
-   * Exchanges a new identity token. Only GitHub Actions runs can request a new identity token. Other builds have a single token, which has already been used.
+   * Requests a new identity token and exchanges it for an access token. Only GitHub Actions runs can request a new identity token. Other builds have a single
+   * token, which has already been used.
    */
   private async exchangedAgain(): Promise<boolean> {
     if (this.environment.variables['ACTIONS_ID_TOKEN_REQUEST_URL'] === undefined) return false;

@@ -81,7 +81,7 @@ export class OutputFile {
   async publish(fresh: string, { mode, requestId, hasSameContent }: WriteOptions = {}): Promise<void> {
     if (!(await this.before.isCurrent(hasSameContent))) {
       const request = requestId === undefined ? '' : ` The signature belongs to request ${requestId}.`;
-      throw new ClientError(EXIT.failed, `${this.path} was changed by another program, so it was not overwritten.${request} Specify another file with --out.`); // prettier-ignore
+      throw new ClientError(EXIT.failed, `${this.path} was changed by another program, so it was not overwritten.${request}`); // prettier-ignore
     }
     const target = await targetOf(this.path);
     if (mode === undefined && this.before.exists) await chmod(fresh, (await stat(target)).mode & 0o777);

@@ -15,7 +15,7 @@ interface Stretch {
 }
 
 /**
- * TargetWalk maps positions from 0 to `total` to combinations of target and port. Addresses are computed rather than stored, so a position is sufficient to
+ * TargetWalk maps positions from 0 to `total` − 1 to combinations of target and port. Addresses are computed rather than stored, so a position is sufficient to
  * resume a scan. Within a network, addresses are visited in a scattered order, to spread connections over subnets. The order is deterministic for a seed.
  */
 export class TargetWalk {

@@ -34,7 +34,7 @@ export const ALERT_EVENTS = {
   'alert.resolved': { ...ALERTS, description: 'The condition of an alert has ended.' },
   'alert.asked': {
     ...ALERTS,
-    description: 'A user requested another notification for an alert, or a test of its rule.',
+    description: 'A user resent the notifications of an alert, or tested an alert rule.',
   },
 } satisfies Record<string, EventType>;
 

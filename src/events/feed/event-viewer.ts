@@ -25,7 +25,7 @@ export async function viewerFor(tx: EntityManager, { id, ownerId, identity, ...c
   return { scopes, ownerId, callerId: id, keys: [keys], groups, ...(identity === undefined ? {} : { identity }) };
 }
 
-/** viewerGroups returns `groups` of a viewer. Callers with `audit:read` receive all approval events, so their groups are not read. */
+/** viewerGroups returns the value of `EventViewer.groups` for a person. Callers with `audit:read` receive all approval events, so their groups are not read. */
 export async function viewerGroups(
   tx: EntityManager,
   scopes: ReadonlySet<Scope>,

@@ -8,7 +8,7 @@ const GENERALIZED_TIME = 0x18;
 const SEQUENCE = 0x30;
 const SET = 0x31;
 
-/** Encodes an element with any tag below 31. */
+/** Encodes an element. `tag` is the identifier octet, so only tag numbers below 31 are supported. */
 export function element(tag: number, ...contents: Buffer[]): Buffer {
   const length = contents.reduce((sum, part) => sum + part.length, 0);
   return Buffer.concat([header(tag, length), ...contents]);

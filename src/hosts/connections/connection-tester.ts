@@ -16,7 +16,7 @@ export interface ConnectionTest {
   readonly user?: string;
   readonly software?: string;
   readonly os?: string;
-  /** Whether commands can be run as root. Undefined if the host record does not require root privileges. */
+  /** Whether commands can be run as root. Undefined if the host's `privilege` is `none`. */
   readonly becomesRoot?: boolean;
   /** Reason why commands cannot be run as root. */
   readonly privilegeDetail?: string;

@@ -39,7 +39,7 @@ export class ManyHosts {
       throw new Problem(
         'refused',
         'host.too-many',
-        `/label: More than ${MAX_HOSTS} hosts have the label ${label}. Add labels to select fewer hosts, and repeat the call for each part.`,
+        `/label: ${label} matches more than ${MAX_HOSTS} hosts. Use a narrower selector, and call once for each subset of the hosts.`,
         { errors: [{ pointer: '/label', detail: `matches more than ${MAX_HOSTS} hosts` }] },
       );
     const hosts = items.toSorted((one, other) => (one.name < other.name ? -1 : 1));

@@ -95,7 +95,10 @@ export class TokenLog {
       const { origin, size } = order;
       const root = Buffer.from(order.root);
       if (!Number.isSafeInteger(size) || size < 0 || root.length !== HASH_BYTES)
-        throw new KeyProcessFault('refused', 'the order is not a checkpoint');
+        throw new KeyProcessFault(
+          'refused',
+          `invalid checkpoint: the size must be a non-negative integer and the root must have ${HASH_BYTES} bytes`,
+        );
       const key = keyOf(order.ckaId);
       const start = this.newest(origin)?.anchor ?? this.started(order, key);
       if (start === undefined) return { kind: 'held', why: 'no-anchor' };

@@ -49,7 +49,7 @@ export class ServiceDataSource extends DataSource {
       };
       const timer = setTimeout(() => {
         this.waiting.splice(this.waiting.indexOf(start), 1);
-        reject(new Error('timeout exceeded when trying to connect: all transactions are in use'));
+        reject(new Error('timeout exceeded when trying to connect: the limit of concurrent transactions is reached'));
       }, PATIENCE_MS);
       this.waiting.push(start);
     });

@@ -46,7 +46,7 @@ export class SealFormat implements OnModuleInit {
     await this.look();
   }
 
-  /** Reads which format is in effect. The new format is final, so this process does not check again afterwards. */
+  /** Reads which format is in effect. The switch to the new format is irreversible, so a process that has seen it stops checking. */
   @Background({ name: 'seal-format', scope: 'process', every: LOOK_EVERY_MS })
   async look(): Promise<void> {
     if (this.named) return;

@@ -91,7 +91,7 @@ export class BackgroundJob {
     return this.state.consecutiveFailures === 0 || this.isTimely;
   }
 
-  /** Starts a run, or another run after the current run. Never rejects. */
+  /** Starts a run. If a run is in progress, schedules another run after it. Never rejects. */
   run(): Promise<void> {
     this.again = true;
     this.running ??= this.runAll().finally(() => {

@@ -16,8 +16,8 @@ export class BuildAttestationsController {
 
   /**
    * Attest a build
-   * @remarks Creates a SLSA v1 provenance attestation (DSSE) for these files from the verified claims of the caller's token. Returns 200, or 202 with a
-   * request to poll.
+   * @remarks Creates a SLSA v1 provenance attestation (DSSE) for the files in `subjects`, based on the verified claims of the caller's token.
+   * Returns 200, or 202 with a request to poll.
    */
   @Post('attestation')
   @Needs('sign:digest')

@@ -30,10 +30,12 @@ export function schemeOfFormat(
   const fitting = isMlDsa(type) && format !== 'cms' ? [] : FORMAT_WRITERS[format].schemes(type);
   const scheme = asked ?? fitting[0];
   if (scheme !== undefined && fitting.includes(scheme)) return scheme;
+  if (fitting.length === 0)
+    throw invalid('/format', 'scheme.wrong-format', `format ${format} does not support keys of type ${type}`);
   throw invalid(
     '/scheme',
     'scheme.wrong-format',
-    `format ${format} with a key of type ${type} requires ${fitting.join(' or ') || 'no scheme'}`,
+    `format ${format} with a key of type ${type} requires the scheme ${fitting.join(' or ')}`,
   );
 }
 

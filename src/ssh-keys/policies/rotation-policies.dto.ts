@@ -69,7 +69,7 @@ export class RotationPolicyView {
   createdAt: Date;
   /** Time of the next check. @example 2026-11-20T15:00:00Z */
   dueAt: Date;
-  /** The 20 most recent keys that the policy did not rotate, each with the reason. */
+  /** The 20 keys that the policy most recently skipped, each with the reason. */
   heldBack: HeldBackKeyView[];
 
   static of(

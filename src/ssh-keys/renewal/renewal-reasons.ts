@@ -31,7 +31,11 @@ export class RenewalReasons {
    */
   async assertHold(authority: SshAuthority, certificate: SshCertificate): Promise<void> {
     if (!(await this.approvals.isLogged(authority, certificate)))
-      throw new Problem('forbidden', 'ssh-renewal.unknown', 'The certificate row differs from the audit log.');
+      throw new Problem(
+        'forbidden',
+        'ssh-renewal.unknown',
+        'The certificate does not match its record in the audit log. Request a new certificate.',
+      );
     if (await this.reader.isRevoked(authority, certificate))
       throw new Problem('forbidden', 'ssh-renewal.revoked', 'The certificate or its key was revoked.');
     if (await this.mayStillIssue(certificate)) return;

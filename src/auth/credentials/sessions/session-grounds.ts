@@ -84,7 +84,7 @@ export async function lockTokens(tx: EntityManager, holder: TokenHolder, id: str
 
 /**
  * admitTokens acquires the shared lock that corresponds to `lockTokens`. Acquiring the shared lock waits for transactions that hold the exclusive lock. Later
- * calls of `lockTokens` wait until the transaction with the shared lock ends.
+ * calls to `lockTokens` wait until the transaction that holds the shared lock ends.
  */
 export async function admitTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await sharedAdvisoryLock(tx, `${holder} ${id.toLowerCase()}`);

@@ -37,7 +37,7 @@ export async function administratorsWhoCanSignIn(tx: EntityManager): Promise<str
 
 /**
  * Returns the administrator's ID if the administrator can sign in: a password is set, or the administrator has an identity at an enabled identity provider
- * whose rules can grant the admin role. Each sign-in at a provider sets the roles again.
+ * whose rules can grant the admin role. Each sign-in through a provider reassigns the user's roles according to the provider's rules.
  */
 function administratorIn(tx: EntityManager, row: AdministratorRows): string | undefined {
   const seals = sealsOf(tx);

@@ -57,7 +57,8 @@ export class IdentityProviderTestsController {
 
   /**
    * Get a test sign-in result
-   * @remarks Returns the result of a test sign-in once, in the browser that started it: claims, matched rules, roles and groups.
+   * @remarks Returns the claims, matched rules, roles and groups of a test sign-in.
+   * Only the browser that started the sign-in can retrieve the result, and only once.
    */
   @Post('test-results')
   @HttpCode(200)

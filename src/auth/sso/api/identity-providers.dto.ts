@@ -139,7 +139,7 @@ export class RequestedAuthnContextBody {
   classes: string[];
   @Optional(OneOf(COMPARISONS, { default: 'exact' })) comparison?: (typeof COMPARISONS)[number];
   /**
-   * URIs of further classes that satisfy the request, such as stronger classes with `minimum`, because only the provider knows which class is stronger.
+   * URIs of further classes that satisfy the request. With `minimum`, list the stronger classes, because only the provider knows which classes are stronger.
    * Required if `comparison` is `better`, because a class is not better than itself.
    */
   @ApiProperty({ example: ['https://refeds.org/profile/mfa'], required: false })
@@ -192,7 +192,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Optional(Nested(RequestedAuthnContextBody, { nullable: true, example: null }))
   @Nullable()
   requestedAuthnContext?: RequestedAuthnContextBody | null;
-  /** Whether to generate a new signing key. Register the new certificate (in the metadata) with the provider at the same time. */
+  /** Whether to replace the signing key immediately. If true, register the new certificate from this service's metadata with the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {

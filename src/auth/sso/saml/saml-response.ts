@@ -244,6 +244,6 @@ function first(value: unknown): Element | undefined {
 
 function unreadable(): Problem {
   const limits = `${MAX_ELEMENTS} elements, ${MAX_DEPTH} levels or ${MAX_DOCUMENT_BYTES / 1024} kB`;
-  const detail = `The response from the identity provider is not a plain SAML response, or has more than ${limits}.`;
+  const detail = `The identity provider did not return a valid SAML response, or the response contains a DTD, comment, processing instruction or unsupported algorithm, or exceeds ${limits}.`;
   return new Problem('unauthenticated', 'sso.refused', detail);
 }

@@ -56,8 +56,8 @@ export class Asset {
   describedBy: string | null;
 
   /**
-   * Risk level in another owner's description before the describing source raised the level. The describing source cannot set a lower level. Null if there is
-   * no minimum.
+   * Minimum risk level: the highest level that other owners reported before the describing source raised it. The describing source cannot set a lower level.
+   * Null if there is no minimum.
    */
   @Column('int', { nullable: true })
   floorLevel: number | null;

@@ -13,7 +13,7 @@ import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 const DEMO_DAYS = 90;
-/** The prefix is part of the statement, because PostgreSQL does not use an index if a LIKE prefix is passed as a parameter. */
+/** The prefix is a literal, because a generic plan cannot use the index for `LIKE $1`. */
 const IS_DEMO = `name LIKE '${DEMO_PREFIX}%'`;
 
 export interface DemoRemoved {

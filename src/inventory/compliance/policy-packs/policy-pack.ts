@@ -2,7 +2,7 @@ import type { Stance } from '../../judgement/risk/jurisdictions.js';
 import type { CryptoUse } from '../../judgement/names/crypto-use.js';
 import packs from './policy-packs.json' with { type: 'json' };
 
-/** StanceCheck checks a requirement against an authority's position. */
+/** StanceCheck is violated if an authority's stance on an asset's algorithm is `limit` or worse. */
 export interface StanceCheck {
   readonly kind: 'stance';
   readonly jurisdiction: string;

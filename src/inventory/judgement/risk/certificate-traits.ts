@@ -19,7 +19,7 @@ const LIMITS: [from: string, days: number][] = [
 
 /** CertificateTraits are the facts about a certificate that rules use. */
 export interface CertificateTraits {
-  /** Deadlines after which the certificate expires: 0 for none, 1 for the deadline for 112-bit keys, 2 for the deadline for all classical keys. */
+  /** Latest deadline that the certificate outlives: 0 none, 1 the end of 112-bit keys, 2 the end of all classical keys. */
   readonly outlives: 0 | 1 | 2;
   readonly isLongLived: boolean;
   readonly signsCode: boolean;

@@ -5,7 +5,10 @@ const MB = 1024 * 1024;
 
 /** Maximum body size of any route. */
 export const MAX_REQUEST_BODY_BYTES = 256 * MB;
-/** Memory in bytes for all large bodies in a process, from arrival to the end of processing. */
+/**
+ * Memory shared by the request bodies of a process, in bytes, except those counted against LARGE_BODY_MEMORY_BYTES. A body holds its share from arrival until
+ * it has been processed.
+ */
 export const BODY_MEMORY_BYTES = 64 * MB;
 
 /** Memory of the container or the machine, in bytes. */

@@ -36,7 +36,7 @@ export class RotationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   failure?: RotationFailureView;
-  /** Hosts that the last scan could not read completely. These hosts may also accept the key. */
+  /** Warnings about hosts that the last scan could not read completely. These hosts may also accept the key. */
   @ApiProperty({
     type: [String],
     example: ['Host web-3: the last scan could not read /home/app/.ssh/authorized_keys.'],

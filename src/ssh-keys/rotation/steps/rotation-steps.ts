@@ -94,7 +94,7 @@ export class RotationSteps {
     throw lineRemoved(work);
   }
 
-  /** Adds the new key after the old key with a time limit, so that sshd disables the new key if it is not verified. */
+  /** Adds the new key after the old key. The new key has an `expiry-time`, so that sshd stops accepting it if it is not verified in time. */
   private async putNext(session: ChangeSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: Limit }> {
     const until = await this.survey.limit(session, work.rotation.settings.verifySeconds);
     const written = await this.files.change(session, work, (file, replacement) => {
