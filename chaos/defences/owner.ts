@@ -340,8 +340,9 @@ export const OWNER: readonly Mutation[] = [
     finding: 28,
     defence: 'the name of the log is read each time',
     file: 'src/audit/log/log-anchors.ts',
-    text: '    const key = await this.keys.read();\n    return this.vault.logAnchor(key?.origin',
-    instead: '    const key = await this.keys.current();\n    return this.vault.logAnchor(key?.origin',
+    text: 'const key = await this.keys.read();\n    const anchor = await this.anchorOf(key);\n    if (anchor !== undefined ||',
+    instead:
+      'const key = await this.keys.current();\n    const anchor = await this.anchorOf(key);\n    if (anchor !== undefined ||',
     spec: 'test/audit/renamed-log.spec.ts',
     test: 'nothing is signed and the log is unhealthy until its name is restored',
   },

@@ -64,7 +64,8 @@ export class KeptConnections {
   }
 }
 
-async function connect(url: string): Promise<Client> {
+/** Opens a connection whose loss does not end the process. */
+export async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();

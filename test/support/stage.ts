@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { Client } from 'pg';
 import { startPostgres, type PrivatePostgres } from '../../scripts/lib/postgres.mjs';
 import { startRedis, type PrivateRedis } from '../../scripts/lib/redis.mjs';
 import { buildShim, type Shim } from '../fakes/pkcs11-shim/shim.js';
 import { keepDatabase } from './issued-secrets.js';
-import { KeptConnections } from './kept-connections.js';
+import { connect, KeptConnections } from './kept-connections.js';
 import { createMigratedDatabase } from './migrated-database.js';
 import { createToken, type TestToken } from './hsm.js';
 import { copySeeded } from './seeded-database.js';
@@ -150,9 +149,7 @@ async function dropDatabase(url: string): Promise<void> {
 
 /** Runs one statement on a separate connection. */
 export async function query<Row extends object>(url: string, text: string, values?: unknown[]): Promise<Row[]> {
-  const client = new Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await connect(url);
   try {
     return (await client.query<Row>(text, values)).rows;
   } finally {

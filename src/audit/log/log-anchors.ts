@@ -42,7 +42,8 @@ export class LogAnchors {
 
   /** Returns the log's fault according to the token; undefined if there is none, or if the log has no key yet. */
   async fault(): Promise<Problem | undefined> {
-    const [key, anchor] = [await this.keys.read(), await this.newest()];
+    const key = await this.keys.read();
+    const anchor = await this.anchorOf(key);
     const size = await checkpointSizeOf(this.db.manager);
     if (anchor === undefined) return key && this.unanchored(this.db.manager, key);
     if (key === undefined) return anchor.size === 0 ? undefined : logHeld('other-key', anchor, size);
@@ -111,11 +112,9 @@ export class LogAnchors {
    * @throws Problem `audit-log.incomplete`
    */
   async ofSignedLog(): Promise<LogAnchor | undefined> {
-    const anchor = await this.newest();
-    if (anchor !== undefined || (await this.keys.read()) === undefined) return anchor;
-    // The key may have been created since the first call.
-    const created = await this.newest();
-    if (created !== undefined) return created;
+    const key = await this.keys.read();
+    const anchor = await this.anchorOf(key);
+    if (anchor !== undefined || key === undefined) return anchor;
     const detail = `The HSM has no record of the audit log in the log_key table, so current rights cannot be verified. Retry after 10 seconds. If the problem persists, an operator must check "log" in /actuator/health.`;
     throw new Problem('unavailable', 'audit-log.incomplete', detail, { retryAfter: 10 });
   }
@@ -125,7 +124,10 @@ export class LogAnchors {
    * temporarily.
    */
   async newest(): Promise<LogAnchor | undefined> {
-    const key = await this.keys.read();
+    return this.anchorOf(await this.keys.read());
+  }
+
+  private anchorOf(key: MadeLogKey | undefined): Promise<LogAnchor | undefined> {
     return this.vault.logAnchor(key?.origin ?? this.keys.origin);
   }
 }
